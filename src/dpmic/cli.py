@@ -1,0 +1,150 @@
+"""The ``dpmic`` command: parse, call, print."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpmic.errors import DpmicError, ParameterError
+
+if TYPE_CHECKING:
+    from dpmic.results import Score
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="dpmic",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # its tracebacks would print local variables
+    help="Find dependence, linear or not, between the columns of a table.",
+)
+
+Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
+Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
+
+
+def main() -> None:
+    """Run the command; an error is one line on stderr and exit code 2."""
+    try:
+        app()
+    except DpmicError as error:
+        typer.echo(f"dpmic: {error}", err=True)
+        raise SystemExit(2) from None
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from dpmic import __version__
+
+        typer.echo(f"dpmic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and stop.")
+    ] = False,
+) -> None:
+    """Find dependence, linear or not, between the columns of a table."""
+
+
+@app.command(epilog="Example: dpmic score survey.csv age income")
+def score(
+    file: Annotated[str, typer.Argument(help="CSV, TSV, Parquet or Feather; - is CSV on stdin.")],
+    x: Annotated[str, typer.Argument(help="A column's name.")],
+    y: Annotated[str, typer.Argument(help="Another column's name.")],
+    statistic: Annotated[Statistic, typer.Option(help="micr needs --bounds.")] = Statistic.mice,
+    bounds: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=LOW:HIGH", help="Once for each column.")
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="At most max(n^alpha, 4) cells in a grid.")] = 0.6,
+    cells: Annotated[float | None, typer.Option("--B", help="At most so many cells.")] = None,
+    c: Annotated[float, typer.Option(help="Master parts for each part.")] = 15,
+    missing: Annotated[Missing, typer.Option(help="Missing values.")] = Missing.raise_,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole score.")] = False,
+) -> None:
+    """Score how strongly two columns depend on each other."""
+    from dpmic import files
+    from dpmic.statistics import family
+
+    options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "missing": missing.value}
+    if statistic is Statistic.micr:
+        options["bounds"] = _bounds(bounds or [], x, y)
+    elif bounds:
+        raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
+    result = getattr(family, statistic)(x, y, data=files.read(file), **options)
+    if as_json:
+        typer.echo(result.to_json())
+    else:
+        _print_score(result, x, y)
+
+
+@app.command(epilog="Example: dpmic demo")
+def demo() -> None:
+    """Score every pair of columns of a real survey and print the strongest."""
+    from dpmic.demo import fair_survey, score_every_pair
+
+    table = fair_survey()
+    typer.echo(
+        f"Fair's survey of marriages (1974, shipped with statsmodels): {len(table):,} women, "
+        f"{len(table.columns)} answers each."
+    )
+    scored = score_every_pair(table)
+    typer.echo(f"MICe of all {len(scored)} pairs, the strongest ten:\n")
+    _print_pairs(scored[:10])
+    typer.echo("\nNext: dpmic score --help, or import dpmic in Python.")
+
+
+def _bounds(written: list[str], x: str, y: str) -> tuple[object, object]:
+    """Return the intervals of two columns from NAME=LOW:HIGH."""
+    known = {}
+    for text in written:
+        name, _, interval = text.rpartition("=")
+        low, _, high = interval.partition(":")
+        try:
+            known[name] = float(low), float(high)
+        except ValueError:
+            raise ParameterError(
+                f"--bounds {text}", "two numbers are needed", "write --bounds age=0:120"
+            ) from None
+    for name in (x, y):
+        if name not in known:
+            raise ParameterError(
+                "--bounds", f"{name} has none", f"add --bounds {name}=LOW:HIGH, from what it means"
+            )
+    return known[x], known[y]
+
+
+def _print_score(result: Score, x: str, y: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{x} and {y}", title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    rows = [
+        ("MIC", result.mic, "strength, from 0 to 1"),
+        ("TIC", result.tic(normalised=True), "mean over all grids, for tests"),
+        ("MAS", result.mas, "how far from monotone"),
+        ("MEV", result.mev, "how close to a function"),
+        ("MCN", result.mcn(), "log2 of the cells needed"),
+    ]
+    for name, value, meaning in rows:
+        table.add_row(name, f"{value:.4f}", meaning)
+    table.add_row("grid", f"{result.grid.k} x {result.grid.l}", f"rows on {y} x columns on {x}")
+    table.add_row("n", f"{result.n}", "records used")
+    Console().print(table)
+
+
+def _print_pairs(scored: list[tuple[str, str, Score]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("column", "column", "MIC", "grid")
+    for x, y, result in scored:
+        table.add_row(x, y, f"{result.mic:.3f}", f"{result.grid.k} x {result.grid.l}")
+    Console().print(table)

@@ -1,0 +1,210 @@
+"""Which grids are searched: equipartitions by mass and by range, and their masters.
+
+An axis is cut into *atoms*, the smallest pieces that no grid splits, and every partition is an
+array of edges counted in atoms. A grid's cut belongs to the cell above it: cells are
+``[cut, next cut)`` and the last one is closed, so a value lies in cell number
+``(number of cuts <= value)``, whatever the other records are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _kernels
+from dpmic._validate import Interval, Limits
+
+__all__ = [
+    "Axis",
+    "MassAxis",
+    "RangeAxis",
+    "RangeFamily",
+    "Step",
+    "range_cuts",
+    "steps",
+]
+
+Edges = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One run of the search: ``columns`` fixed parts, at most ``rows`` parts to be found.
+
+    ``master`` is the most parts that the searched axis is cut into beforehand.
+    """
+
+    columns: int
+    rows: int
+    master: float
+
+
+def steps(limits: Limits, *, more_rows: bool = False) -> tuple[Step, ...]:
+    """List the runs that fill a characteristic matrix of at most B cells.
+
+    Parameters
+    ----------
+    limits : Limits
+        ``master="reshef"``: c * min(l, floor(B / l)) parts (Reshef et al. 2016, and the
+        paper's experiments); ``"paper"``: c * l (the paper's definition); ``"minepy"``:
+        c * floor(B / l).
+    more_rows : bool
+        Whether a grid may have more rows than columns, as in Reshef et al. 2011. The
+        equicharacteristic matrix has at most as many, which Theorem 1 of the privacy proofs
+        needs.
+    """
+    cells = math.floor(limits.B)  # k * l is a whole number, so k * l <= B iff k * l <= floor(B)
+
+    def step(columns: int) -> Step:
+        most = cells // columns
+        wished = {"reshef": min(columns, most), "paper": columns, "minepy": most}[limits.master]
+        size = limits.c * wished
+        rows = most if more_rows else min(columns, most)
+        return Step(columns, rows, max(math.floor(size), 1) if math.isfinite(size) else size)
+
+    return tuple(step(columns) for columns in range(2, cells // 2 + 1))
+
+
+class Axis(Protocol):
+    """One variable cut into atoms, with its partitions."""
+
+    @property
+    def atoms(self) -> NDArray[np.int32]:
+        """The atom that each record lies in."""
+
+    def columns(self, size: int) -> Edges:
+        """Return the edges of the equipartition into ``size`` parts."""
+
+    def master(self, size: float) -> Edges:
+        """Return the edges of the master of at most ``size`` parts."""
+
+    def cuts(self, edges: Edges) -> Floats:
+        """Return the values at which a partition cuts the axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class MassAxis:
+    """An axis whose atoms are groups of records that stay together, and parts weigh the same.
+
+    ``starts[i]`` is a cut below atom i and above the one before it; ``ends`` are the records
+    before each atom and, last, all of them. ``slack`` is 0 for the equipartition of 2011
+    (:func:`dpmic._kernels.partitions.equipartition`).
+    """
+
+    atoms: NDArray[np.int32]
+    starts: Floats
+    ends: NDArray[np.int64]
+    slack: int = 1
+
+    @classmethod
+    def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
+        """Let records with the same value stay together."""
+        distinct, atoms, weights = np.unique(values, return_inverse=True, return_counts=True)
+        ends = np.concatenate(([0], np.cumsum(weights)))
+        return cls(atoms.astype(np.int32), _between(distinct), ends, slack)
+
+    @classmethod
+    def shuffled(cls, values: Floats, rng: np.random.Generator) -> MassAxis:
+        """Let every record be an atom; records with the same value come in random order."""
+        order = np.lexsort((rng.permutation(values.size), values))
+        atoms = np.empty(values.size, np.int32)
+        atoms[order] = np.arange(values.size, dtype=np.int32)
+        return cls(atoms, _between(values[order]), np.arange(values.size + 1))
+
+    def columns(self, size: int) -> Edges:
+        """Cut into ``size`` parts of nearly equal weight, fewer where ties forbid it."""
+        edges: Edges = _kernels.partitions.equipartition(self.ends, size, self.slack)
+        return edges
+
+    def master(self, size: float) -> Edges:
+        """Cut as finely as ``size`` allows: every atom alone where there are no more."""
+        if self.ends.size - 1 <= size:
+            return np.arange(self.ends.size)
+        return self.columns(int(size))
+
+    def cuts(self, edges: Edges) -> Floats:
+        """Cut half-way between neighbouring values."""
+        return self.starts[edges[1:-1]]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAxis:
+    """An axis whose parts have equal widths between fixed bounds.
+
+    The atoms are the cells of the common refinement of all partitions in use. They depend on
+    the bounds and the sizes alone, and the atom of a record on that record alone.
+    """
+
+    atoms: NDArray[np.int32]
+    family: RangeFamily
+
+    @classmethod
+    def of(cls, values: Floats, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
+        """Find each record's cell; values outside the interval fall into the outermost ones."""
+        family = _range_family(interval, sizes)
+        atoms = np.searchsorted(family.refinement, values, side="right")
+        return cls(atoms.astype(np.int32), family)
+
+    def columns(self, size: int) -> Edges:
+        """Cut into ``size`` parts of equal width."""
+        return self.family.edges[size]
+
+    def master(self, size: float) -> Edges:
+        """Cut into ``size`` parts of equal width."""
+        return self.family.edges[int(size)]
+
+    def cuts(self, edges: Edges) -> Floats:
+        """Return the cuts of the range partition themselves."""
+        return self.family.refinement[edges[1:-1] - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFamily:
+    """Range equipartitions of one interval: the union of their cuts, and each one's edges."""
+
+    refinement: Floats
+    edges: Mapping[int, Edges]
+
+
+@lru_cache(maxsize=64)
+def _range_family(interval: Interval, sizes: frozenset[int]) -> RangeFamily:
+    """Draw the range equipartitions of the given sizes on one interval."""
+    cuts = {size: range_cuts(interval, size) for size in sorted(sizes)}
+    refinement = np.unique(np.concatenate(list(cuts.values())))
+    refinement.setflags(write=False)
+    last = refinement.size + 1
+    edges = {
+        size: np.concatenate(([0], np.searchsorted(refinement, own) + 1, [last]))
+        for size, own in cuts.items()
+    }
+    return RangeFamily(refinement, MappingProxyType(edges))
+
+
+def range_cuts(interval: Interval, size: int) -> Floats:
+    """Return the inner cuts of ``size`` parts of equal width.
+
+    The fraction j / size is rounded first, so equal fractions give equal cuts whatever the
+    size, and partitions that share a cut share it exactly.
+    """
+    low, high = interval
+    return low + (high - low) * (np.arange(1, size) / size)
+
+
+def _between(values: Floats) -> Floats:
+    """Return, for each sorted value, a cut above the one before and not above itself.
+
+    Half of each is added up, since the sum of two large values may overflow; where no float
+    lies between two neighbours the upper one is the cut.
+    """
+    cuts = values.copy()
+    middle = values[:-1] / 2 + values[1:] / 2
+    cuts[1:] = np.where(middle > values[:-1], middle, values[1:])
+    return cuts

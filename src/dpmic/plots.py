@@ -1,0 +1,41 @@
+"""Results to figures. Sees results, and for a scatter the points it is handed; computes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpmic.errors import DependencyError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpmic.frames import Pair
+    from dpmic.results import Score
+
+__all__ = ["scatter"]
+
+
+def scatter(score: Score, points: Pair, ax: Axes | None) -> Axes:
+    """Draw points and the cuts of a score's best grid."""
+    if ax is None:
+        ax = _new_axes()
+    ax.plot(points.x, points.y, ".", color="tab:blue", markersize=4, alpha=0.6)
+    for cut in score.grid.x:
+        ax.axvline(cut, color="0.35", linewidth=0.8)
+    for cut in score.grid.y:
+        ax.axhline(cut, color="0.35", linewidth=0.8)
+    ax.set_xlabel(points.names[0])
+    ax.set_ylabel(points.names[1])
+    ax.set_title(f"MIC = {score.mic:.3f} ({score.statistic}, n = {score.n})")
+    return ax
+
+
+def _new_axes() -> Axes:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise DependencyError(
+            "matplotlib", "figures need it and it is not installed", "pip install 'dpmic[plots]'"
+        ) from None
+    axes: Axes = pyplot.subplots()[1]
+    return axes

@@ -1,0 +1,237 @@
+"""What the library hands back: frozen, without data, ready to print, pickle or write as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpmic.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Grid", "Score"]
+
+Floats = NDArray[np.float64]
+
+MCN_TOLERANCE = 1e-4
+"""How far below the wished share of MIC an entry may lie in :meth:`Score.mcn`, as in minepy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A grid of k rows on y and l columns on x, by its inner cuts.
+
+    A value lies in cell number (number of cuts <= value): on a cut, in the cell above it. Ties
+    can leave fewer than k - 1 or l - 1 cuts; the cells without room are then empty.
+    """
+
+    k: int
+    l: int
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def counts(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
+        """Count points in the cells: rows follow y upwards, columns follow x to the right."""
+        row = np.searchsorted(self.y, np.asarray(y, np.float64), side="right")
+        column = np.searchsorted(self.x, np.asarray(x, np.float64), side="right")
+        table = np.zeros((self.k, self.l), np.int64)
+        np.add.at(table, (row, column), 1)
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The dependence between two variables: a characteristic matrix and what is read off it.
+
+    ``float(score)`` is the MIC. A score holds no data, only the matrix, the best grid's cuts
+    and the parameters that made it.
+
+    Attributes
+    ----------
+    statistic : str
+        ``"mice"``, ``"micr"`` or ``"mic"``.
+    n : int
+        Records used, after missing ones were dropped.
+    B, c : float
+        The most cells in a grid, and master parts for each wished part.
+    master, ties : str
+        How masters are sized and tied values treated.
+    bounds : tuple or None
+        The rectangle of ``micr``.
+    grid : Grid
+        The grid of the largest entry.
+    matrix : ndarray
+        Entry ``[k - 2, l - 2]`` is the best normalised information of k rows on y and l columns
+        on x; NaN where k * l exceeds B. Read-only.
+    """
+
+    statistic: str
+    n: int
+    B: float
+    c: float
+    master: str
+    ties: str
+    bounds: tuple[tuple[float, float], tuple[float, float]] | None
+    grid: Grid
+    matrix: Floats
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, np.float64)
+        matrix.setflags(write=False)
+        object.__setattr__(self, "matrix", matrix)
+
+    @property
+    def mic(self) -> float:
+        """Maximal Information Coefficient: the largest entry, from 0 to 1."""
+        return float(np.nanmax(self.matrix))
+
+    @property
+    def axes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of rows k and of columns l along the matrix."""
+        parts = np.arange(2, self.matrix.shape[0] + 2)
+        return parts, parts
+
+    def tic(self, *, normalised: bool = False) -> float:
+        """Total Information Coefficient: the sum of the entries, or their mean."""
+        return float(np.nanmean(self.matrix) if normalised else np.nansum(self.matrix))
+
+    @property
+    def mas(self) -> float:
+        """Maximum Asymmetry Score: how much it matters which variable has more parts."""
+        return float(np.nanmax(np.abs(self.matrix - self.matrix.T)))
+
+    @property
+    def mev(self) -> float:
+        """Maximum Edge Value: the largest entry with two rows or two columns."""
+        return float(max(np.nanmax(self.matrix[0]), np.nanmax(self.matrix[:, 0])))
+
+    def mcn(self, eps: float = 0.0) -> float:
+        """Minimum Cell Number: log2 of the fewest cells that reach (1 - eps) MIC.
+
+        The comparison forgives 1e-4, as minepy's does.
+        """
+        if not 0 <= eps <= 1:
+            raise ParameterError(f"eps = {eps!r}", "eps is a share of MIC", "pass 0 <= eps <= 1")
+        reached = self.matrix + MCN_TOLERANCE >= (1 - eps) * self.mic
+        return float(np.log2(self._cells()[reached].min()))
+
+    def mcn_general(self) -> float:
+        """Minimum Cell Number at eps = 1 - MIC: fewer cells suffice for a noisy relation."""
+        return self.mcn(1 - self.mic)
+
+    def gmic(self, p: float = -1.0) -> float:
+        """Generalised mean, of order p, of the best score within each number of cells.
+
+        Each entry is replaced by the largest one with at most as many cells (Luedtke and Tran
+        2013); p = 0 is the geometric mean and p = inf the MIC.
+        """
+        if math.isnan(p):
+            raise ParameterError(f"p = {p!r}", "the order of a mean is a number", "pass p=-1")
+        within = self._best_within_cells()
+        if math.isinf(p):
+            return float(within.max() if p > 0 else within.min())
+        if p <= 0 and within.min() <= 0:
+            return 0.0  # the limit: a mean of order p <= 0 with a zero in it
+        if p == 0:
+            return float(np.exp(np.mean(np.log(within))))
+        return float(np.mean(within**p) ** (1 / p))
+
+    def _cells(self) -> NDArray[np.int64]:
+        """Return the number of cells of each entry's grid."""
+        k, l = self.axes
+        return k[:, None] * l
+
+    def _best_within_cells(self) -> Floats:
+        """Return, for each allowed entry, the largest entry with at most as many cells."""
+        allowed = ~np.isnan(self.matrix)
+        cells, values = self._cells()[allowed], self.matrix[allowed]
+        order = np.argsort(cells, kind="stable")
+        best = np.maximum.accumulate(values[order])
+        last_of_size = np.searchsorted(cells[order], cells[order], side="right") - 1
+        within: Floats = best[last_of_size]
+        return within
+
+    def plot(self, x: Any, y: Any, ax: Axes | None = None, *, data: Any = None) -> Axes:
+        """Draw the points and the best grid; returns the matplotlib axes.
+
+        The points are handed in because a score keeps none; records with a missing value are
+        left out. Needs matplotlib (``pip install 'dpmic[plots]'``).
+        """
+        from dpmic import frames, plots
+
+        return plots.scatter(self, frames.pair(x, y, data=data, missing="drop"), ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        rows = [row[~np.isnan(row)].tolist() for row in self.matrix]
+        c = "inf" if math.isinf(self.c) else self.c  # JSON has no infinity
+        return {**fields, "c": c, "grid": asdict(self.grid), "matrix": rows}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Score:
+        """Rebuild a score from ``to_dict`` or from parsed JSON."""
+        rows, grid, bounds = fields["matrix"], fields["grid"], fields["bounds"]
+        matrix = np.full((len(rows), len(rows)), np.nan)
+        for i, row in enumerate(rows):
+            matrix[i, : len(row)] = row
+        rebuilt = {
+            "c": float(fields["c"]),
+            "bounds": None if bounds is None else (tuple(bounds[0]), tuple(bounds[1])),
+            "grid": Grid(grid["k"], grid["l"], tuple(grid["x"]), tuple(grid["y"])),
+            "matrix": matrix,
+        }
+        return cls(**{**fields, **rebuilt})
+
+    def to_json(self) -> str:
+        """Return the score as one line of JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Score:
+        """Rebuild a score from ``to_json``."""
+        return cls.from_dict(json.loads(text))
+
+    def __float__(self) -> float:
+        return self.mic
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Score) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.statistic, self.n, self.B, self.grid, self.matrix.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through __init__, since an unpickled array is writeable again.
+        return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)
+
+    def __repr__(self) -> str:
+        return (
+            f"Score({self.statistic}: mic={self.mic:.6g}, n={self.n}, B={self.B:.6g}, "
+            f"c={self.c:g}, grid={self.grid.k}x{self.grid.l})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "MIC": f"{self.mic:.4f}",
+            "TIC, normalised": f"{self.tic(normalised=True):.4f}",
+            "MAS": f"{self.mas:.4f}",
+            "MEV": f"{self.mev:.4f}",
+            "MCN": f"{self.mcn():.4f}",
+            "best grid": f"{self.grid.k} rows &times; {self.grid.l} columns",
+            "records": f"{self.n}",
+            "computed with": f"{self.statistic}, B = {self.B:.6g}, c = {self.c:g}, "
+            f"master {self.master}, ties {self.ties}",
+        }
+        cells = "".join(
+            f'<tr><th scope="row" style="text-align:left">{name}</th><td>{value}</td></tr>'
+            for name, value in rows.items()
+        )
+        return f"<table><tbody>{cells}</tbody></table>"

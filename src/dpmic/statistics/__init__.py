@@ -1,0 +1,1 @@
+"""Counts to characteristic matrix to score: pure functions of their arguments."""

@@ -1,0 +1,112 @@
+"""From counts to a characteristic matrix and the best grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _kernels
+from dpmic.counts.memory import Records
+from dpmic.grids import Step
+from dpmic.results import Grid
+
+__all__ = ["Search"]
+
+Floats = NDArray[np.float64]
+
+TIE = 1e-12
+"""Entries this close to the largest count as equal to it: float64 cannot tell them apart."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Everything that determines a characteristic matrix.
+
+    Entry (k, l) is the largest mutual information of a grid of k rows on y and l columns on x,
+    divided by log2 min(k, l). Each step fixes the columns of one axis and searches rows on the
+    other, once for each of the two orientations.
+
+    Parameters
+    ----------
+    by_x, by_y : Records
+        The records with x cut into fixed columns, and with y.
+    steps : tuple of Step
+        The runs to make.
+    """
+
+    by_x: Records
+    by_y: Records
+    steps: tuple[Step, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.by_x.fixed.atoms.size
+
+    def run(self) -> tuple[Floats, Grid]:
+        """Return the matrix and the grid of its largest entry.
+
+        Entry [k - 2, l - 2] is for k rows and l columns, NaN where k * l exceeds B. Of equal
+        largest entries the grid with the fewest cells is taken.
+        """
+        first, second = self._entries(self.by_x), self._entries(self.by_y).T
+        matrix = self.merge(first, second)
+        k, l = _smallest_best(matrix)
+        if first[k - 2, l - 2] == matrix[k - 2, l - 2]:
+            x, y = self._cuts(self.by_x, columns=l, rows=k)
+        else:
+            y, x = self._cuts(self.by_y, columns=k, rows=l)
+        return matrix, Grid(k=k, l=l, x=tuple(x.tolist()), y=tuple(y.tolist()))
+
+    def merge(self, by_x: Floats, by_y: Floats) -> Floats:
+        """Take the larger of two entries, so that x and y may be exchanged."""
+        return np.fmax(by_x, by_y)
+
+    def parts(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return min(k, l), whose logarithm normalises the entry [k - 2, l - 2].
+
+        Ties can leave fewer than l ``columns``, and fewer than k rows; the others are then
+        empty, and count.
+        """
+        sizes = np.arange(2, columns.size + 2)
+        return np.minimum(sizes, sizes[:, None])
+
+    def _entries(self, records: Records) -> Floats:
+        """Return the entries [searched - 2, fixed - 2] found with one axis fixed."""
+        size = self.steps[-1].columns - 1
+        xlogx = _xlogx(self.n)
+        bits = np.full((size, size), np.nan)
+        found_columns = np.empty(size, np.int64)
+        for i, step in enumerate(self.steps):
+            table = records.count(step).table
+            found = _kernels.segmentation.information(table, step.rows, xlogx)
+            bits[: step.rows - 1, i] = found[2:]
+            found_columns[i] = table.shape[0]
+        # Rounding may leave [0, 1] by a unit in the last place.
+        return np.clip(bits / np.log2(self.parts(found_columns)), 0.0, 1.0)
+
+    def _cuts(self, records: Records, *, columns: int, rows: int) -> tuple[Floats, Floats]:
+        """Search one step again, for the cuts of the fixed and of the searched axis."""
+        counted = records.count(self.steps[columns - 2])
+        chosen = _kernels.segmentation.trace(counted.table, rows, _xlogx(self.n))
+        searched = records.free.cuts(counted.free_edges[chosen])
+        return records.fixed.cuts(counted.fixed_edges), searched
+
+
+def _smallest_best(matrix: Floats) -> tuple[int, int]:
+    """Return (k, l) of the largest entry; of nearly equal ones, that with the fewest cells."""
+    i, j = np.nonzero(matrix >= np.nanmax(matrix) - TIE)
+    fewest = np.lexsort((i, (i + 2) * (j + 2)))[0]
+    return int(i[fewest]) + 2, int(j[fewest]) + 2
+
+
+@lru_cache(maxsize=8)
+def _xlogx(n: int) -> Floats:
+    """Return the table of f(m) = m log2 m for m = 0 .. n."""
+    m = np.arange(n + 1, dtype=np.float64)
+    m[1:] *= np.log2(m[1:])
+    m.setflags(write=False)
+    return m

@@ -1,0 +1,40 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[1]
+
+settings.register_profile(
+    "dpmic",
+    deadline=None,  # the first example of a run may compile a kernel
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
+settings.load_profile("dpmic")
+
+
+def _folder(variable, default):
+    folder = Path(os.environ.get(variable, ROOT.parent / "shared" / default))
+    if not folder.is_dir():
+        pytest.skip(f"no folder {folder}: set {variable} to run this test")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """The folder of values printed by other implementations."""
+    return _folder("DPMIC_GOLDEN", "golden")
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """The folder of the paper's real tables."""
+    return _folder("DPMIC_DATA", "data")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20220707)

@@ -1,0 +1,103 @@
+"""Who may import whom, read off the source."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpmic
+
+SOURCE = Path(dpmic.__file__).parent
+LOW = {"errors", "_kernels", "_validate"}
+
+# module or folder: what of ours it may import (itself is always allowed)
+ALLOWED = {
+    "errors": set(),
+    "_kernels": set(),
+    "_validate": {"errors"},
+    "frames": LOW,
+    "grids": LOW,
+    "results": {"errors", "frames", "plots"},
+    "counts": LOW | {"grids"},
+    "statistics": LOW | {"grids", "frames", "counts", "results"},
+    "plots": {"errors", "results", "frames"},
+    "compat": LOW | {"grids", "frames", "counts", "results", "statistics"},
+    "files": {"errors"},
+    "demo": {"errors", "results", "statistics"},
+    "cli": {"__version__", "errors", "results", "files", "demo", "statistics"},
+    "__main__": {"cli"},
+    "__init__": {"errors", "results", "statistics"},
+}
+ONLY_IN = {"numba": {"_kernels"}, "narwhals": {"frames"}, "matplotlib": {"plots", "results"}}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def layer(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """Every module imported anywhere in a file, also inside functions and for type checking."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            if node.module == "dpmic":
+                yield from (f"dpmic.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports(path):
+    mine = layer(path)
+    for name in imports(path):
+        top, _, rest = name.partition(".")
+        if top == "dpmic":
+            target = rest.partition(".")[0]
+            assert target in ALLOWED[mine] | {mine}, f"{mine} imports {name}"
+        elif top in ONLY_IN:
+            assert mine in ONLY_IN[top], f"{mine} imports {name}"
+
+
+def test_every_module_has_its_rule():
+    assert {layer(path) for path in MODULES} == set(ALLOWED)
+
+
+def test_modules_and_functions_stay_small():
+    for path in MODULES:
+        text = path.read_text()
+        assert text.count("\n") <= 400, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                body = node.end_lineno - node.lineno - (ast.get_docstring(node) or "").count("\n")
+                assert body <= 60, f"{path}: {node.name}"
+
+
+def loaded_after(code):
+    """Return the modules that a fresh interpreter has loaded after running some code."""
+    program = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+HEAVY = {"numba", "scipy", "narwhals", "pyarrow", "pandas", "matplotlib", "opendp", "joblib"}
+
+
+def test_import_is_light():
+    assert not loaded_after("import dpmic") & (HEAVY | {"numpy", "typer"})
+
+
+def test_help_is_light():
+    code = "from dpmic.cli import app\ntry: app(['--help'])\nexcept SystemExit: pass"
+    assert not loaded_after(code) & HEAVY
+
+
+def test_arrays_need_neither_frames_nor_files():
+    code = "import dpmic\ndpmic.mice([1, 2, 3, 4], [1, 2, 3, 4])"
+    assert not loaded_after(code) & (HEAVY - {"numba", "scipy"})
