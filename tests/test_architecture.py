@@ -63,6 +63,13 @@ def test_imports(path):
             assert mine in ONLY_IN[top], f"{mine} imports {name}"
 
 
+def test_kernels_of_different_modules_never_call_each_other():
+    """Numba's cache would keep old code of a callee whose own file has changed."""
+    for path in (SOURCE / "_kernels").glob("[!_]*.py"):
+        ours = {name for name in imports(path) if name.startswith("dpmic")}
+        assert ours == {"dpmic._kernels._compile"}, path
+
+
 def test_every_module_has_its_rule():
     assert {layer(path) for path in MODULES} == set(ALLOWED)
 

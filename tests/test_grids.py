@@ -15,7 +15,7 @@ from dpmic._validate import Limits
 def test_equipartition_is_the_written_rule(slack, weights, size):
     ends = np.concatenate(([0], np.cumsum(weights)))
     edges = _kernels.partitions.equipartition(ends, size, slack)
-    parts = _kernels.partitions.part_of(edges)
+    parts = _kernels.counting.part_of(edges)
     assert parts.tolist() == naive.equipartition(weights, size, slack)
 
 
@@ -62,8 +62,8 @@ def test_a_value_on_a_cut_belongs_to_the_cell_above():
     axis = grids.RangeAxis.of(
         np.array([-5.0, 0.0, 0.24, 0.25, 0.5, 0.75, 1.0, 9.0]), (0.0, 1.0), frozenset({2, 4})
     )
-    quarters = _kernels.partitions.part_of(axis.columns(4))[axis.atoms]
-    halves = _kernels.partitions.part_of(axis.columns(2))[axis.atoms]
+    quarters = _kernels.counting.part_of(axis.columns(4))[axis.atoms]
+    halves = _kernels.counting.part_of(axis.columns(2))[axis.atoms]
     assert quarters.tolist() == [0, 0, 0, 1, 2, 3, 3, 3]
     assert halves.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 

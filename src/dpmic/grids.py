@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
@@ -47,6 +47,7 @@ class Step:
     master: float
 
 
+@lru_cache(maxsize=64)
 def steps(limits: Limits, *, more_rows: bool = False) -> tuple[Step, ...]:
     """List the runs that fill a characteristic matrix of at most B cells.
 
@@ -103,6 +104,7 @@ class MassAxis:
     starts: Floats
     ends: NDArray[np.int64]
     slack: int = 1
+    _known: dict[int, Edges] = field(default_factory=dict)
 
     @classmethod
     def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
@@ -121,8 +123,10 @@ class MassAxis:
 
     def columns(self, size: int) -> Edges:
         """Cut into ``size`` parts of nearly equal weight, fewer where ties forbid it."""
-        edges: Edges = _kernels.partitions.equipartition(self.ends, size, self.slack)
-        return edges
+        if size not in self._known:  # an axis serves both orientations, and many pairs
+            equipartition = _kernels.partitions.equipartition
+            self._known[size] = equipartition(self.ends, size, self.slack)
+        return self._known[size]
 
     def master(self, size: float) -> Edges:
         """Cut as finely as ``size`` allows: every atom alone where there are no more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("partitions", "segmentation")
+_MODULES = ("counting", "partitions", "segmentation")
 
 
 def __getattr__(name: str) -> ModuleType:

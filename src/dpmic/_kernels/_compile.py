@@ -18,7 +18,8 @@ def compiled(function: Function) -> Function:
     """Compile without the GIL, and keep the machine code on disk if any folder allows it.
 
     numba refuses ``cache=True`` outright when neither the package's folder nor the user's home
-    can be written, so such an installation compiles anew in each process.
+    can be written, so such an installation compiles anew in each process. The cache notices a
+    change of the function's own file only: kernels of different modules never call each other.
     """
     try:
         dispatcher = numba.njit(function, cache=True, nogil=True)

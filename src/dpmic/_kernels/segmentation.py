@@ -18,27 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
-from dpmic._kernels.partitions import part_of
 
-__all__ = ["count", "information", "search", "trace"]
+__all__ = ["information", "search", "trace"]
 
 Table = NDArray[np.float64]
 Counts = NDArray[np.int32]
-
-
-@compiled
-def count(
-    fixed_atoms: NDArray[np.int32],
-    free_atoms: NDArray[np.int32],
-    fixed_edges: NDArray[np.int64],
-    free_edges: NDArray[np.int64],
-) -> Counts:
-    """Count the records in each cell of (fixed part, master part of the free axis)."""
-    column, row = part_of(fixed_edges), part_of(free_edges)
-    counts = np.zeros((fixed_edges.size - 1, free_edges.size - 1), np.int32)
-    for record in range(fixed_atoms.size):
-        counts[column[fixed_atoms[record]], row[free_atoms[record]]] += 1
-    return counts
 
 
 @compiled

@@ -34,9 +34,7 @@ class Records:
         return self._count(self.fixed.columns(step.columns), self.free.master(step.master))
 
     def _count(self, fixed_edges: Edges, free_edges: Edges) -> Counted:
-        table = _kernels.segmentation.count(
-            self.fixed.atoms, self.free.atoms, fixed_edges, free_edges
-        )
+        table = _kernels.counting.count(self.fixed.atoms, self.free.atoms, fixed_edges, free_edges)
         return Counted(table, fixed_edges, free_edges)
 
 
@@ -54,7 +52,7 @@ class ClumpedRecords(Records):
     def count(self, step: Step) -> Counted:
         """Count the records on the grid of one step."""
         fixed_edges, atoms = self.fixed.columns(step.columns), self.free.ends.size - 1
-        edges: Edges = _kernels.partitions.clumps(
+        edges: Edges = _kernels.counting.clumps(
             self.free.atoms, self.fixed.atoms, fixed_edges, atoms
         )
         if edges.size - 1 > step.master:
