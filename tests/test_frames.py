@@ -340,7 +340,7 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
             [DAY.time()],
             [datetime.timedelta(1)],
             [1.0, pd.NaT],
-            [np.datetime64("NaT")],
+            [np.datetime64("NaT", "s")],
             [np.timedelta64(1, "s")],
             [pd.Timestamp(DAY)],
             np.array(["2020"], "M8[s]"),
