@@ -7,7 +7,7 @@ BIN := .venv/bin
 help:
 	@echo "make demo       install into .venv and score every pair of a real survey"
 	@echo "make test       install what tests need and run the quick ones (minutes)"
-	@echo "make test-full  run the slow evidence: live oracle, large cases, installations"
+	@echo "make test-full  run the slow evidence: live oracle, exhaustive searches, audits"
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make clean      remove .venv and caches"
@@ -21,7 +21,7 @@ test: .venv/test.done lint
 
 test-full: .venv/full.done
 	@echo "dpmic: running the slow evidence"
-	@$(BIN)/python -m pytest -q -m full
+	@$(BIN)/python -m pytest -q -m full -n auto
 
 lint: .venv/test.done
 	@echo "dpmic: ruff and mypy"

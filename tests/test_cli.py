@@ -67,6 +67,13 @@ def test_options_reach_the_statistic(run):
     [
         (["no.csv", "a", "b"], "no.csv: there is no such file"),
         (["t.xls", "a", "b"], "the ending '.xls' is not known; use one of .arrow, .csv"),
+        (["latin.csv", "a", "b"], "its text is not UTF-8; save it as UTF-8"),
+        (["semicolon.csv", "a", "b"], "it has one column, 'a;b'; separate columns by commas"),
+        (["long.csv", "a", "b"], "column 'a': it holds whole numbers that float64 would round"),
+        (
+            ["t.csv", "a", "b", "--statistic", "micr", "--bounds", "zzz=0:1"],
+            "--bounds zzz: that column is not scored",
+        ),
         (["t.csv", "a", "c"], "y = 'c': there is no such column"),
         (["t.csv", "a", "t"], "text is not a number"),
         (["t.csv", "a", "gap"], "missing"),
@@ -87,12 +94,26 @@ def test_errors_are_one_line_and_exit_code_two(run, tmp_path, arguments, words):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "header.csv").write_text("a,b\n")
     (tmp_path / "bad.parquet").write_text("not parquet")
+    (tmp_path / "t.xls").write_text("a,b\n")
+    (tmp_path / "latin.csv").write_bytes("größe,b\n1,2\n".encode("latin-1"))
+    (tmp_path / "semicolon.csv").write_text("a;b\n1;2\n")
+    (tmp_path / "long.csv").write_text("a,b\n" + "".join(f"{2**64 + i},{i}\n" for i in range(9)))
     (tmp_path / "double.csv").write_text("a,a,b\n1,2,3\n")
     code, out, err = run("score", *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("dpmic: ")
     assert words in err
     assert err.count("\n") == 1
+
+
+def test_names_are_not_markup(run, tmp_path):
+    names = ("weight [kg]", "height [/cm]")
+    header = ",".join(names) + ",note\n"
+    rows = "".join(f'{i},{i * i},"two\nlines"\n' for i in range(30_000))
+    (tmp_path / "names.csv").write_text(header + rows)
+    code, out, _ = run("score", "names.csv", *names)
+    assert code == 0
+    assert "weight [kg] and height [/cm]" in out
 
 
 def test_usage_errors_have_exit_code_two(run):

@@ -114,8 +114,8 @@ def test_bad_options_are_value_errors(options, words):
     ("x", "y", "words"),
     [
         ([1, 2, 3], [1, 2, 3], "at least 4 records"),
-        ([1, 2, 3, 4], [1, 2, 3, 4, 5], "lengths differ"),
-        ([1, 2, 3, np.nan], [1, 2, 3, 4], "missing"),
+        ([1, 2, 3, 4], [1, 2, 3, 4, 5], "x has 4 values and y has 5"),
+        ([1, 2, 3, np.nan], [1, 2, 3, 4], "x: 1 values are missing; remove"),
         ([[1, 2], [3, 4]], [1, 2, 3, 4], "x"),
     ],
 )
@@ -130,12 +130,45 @@ def test_bad_data_is_refused_where_minepy_was_silent(x, y, words):
         (lambda: pstats(X), r"X has shape \(1000,\).*reshape"),
         (lambda: pstats(X.reshape(1, -1)), "X has 1 row"),
         (lambda: cstats(np.eye(5), np.eye(4)), "X has 5 samples and Y has 4"),
-        (lambda: cstats(np.eye(5), np.zeros((0, 5))), "Y has shape"),
+        (lambda: cstats(np.eye(5), np.zeros((0, 5))), "Y has no rows"),
+        (lambda: pstats([[1, 2, 3, 4], [1, 2, 3]]), r"X\[1\] has 3 values"),
+        (lambda: pstats([[1, 2, 3, 4], [1, 2, 3, 4, 5]]), "rows of X: their lengths differ"),
+        (lambda: pstats([[2**60, 1.5, 2, 3], [1, 2, 3, 4]]), r"X\[0\] holds 1152921504606846976"),
+        (lambda: pstats(np.ma.masked_less(np.eye(5), 0.5)), r"X\[0\] is a masked array"),
+        (lambda: pstats(X), r"X has shape \(1000,\)"),
     ],
 )
 def test_bad_tables_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+# Printed by minepy 1.2.6: MINE(alpha=9, c=2, est=est); compute_score(x, y); get_score(), with
+# x = [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 6, 7, 7, 8, 9, 9, 9, 9, 9, 9, 9]
+# y = [(7 * i * i + 3 * i) % 11 // 2 for i in range(24)]
+# Ties leave columns empty, and the two orientations differ on the diagonal.
+TIED_X = [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 6, 7, 7, 8, 9, 9, 9, 9, 9, 9, 9]
+TIED_Y = [(7 * i * i + 3 * i) % 11 // 2 for i in range(24)]
+PRINTED = {
+    "mic_approx": [
+        [0.015410869672348174, 0.04849368298364869, 0.0613859966623575],
+        [0.07686904176688902, 0.15023998641565434],
+        [0.09464819910658605],
+    ],
+    "mic_e": [
+        [0.0026194212756776793, 0.024322169731887226, 0.04619733097067946],
+        [0.07686904176688902, 0.08127161844811674],
+        [0.09464819910658605],
+    ],
+}
+
+
+@pytest.mark.parametrize("est", PRINTED)
+def test_ties_and_the_diagonal_are_minepys(est):
+    mine = MINE(alpha=9, c=2, est=est)
+    mine.compute_score(TIED_X, TIED_Y)
+    for ours, theirs in zip(mine.get_score(), PRINTED[est], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-12)
 
 
 def test_small_c_is_allowed_here():

@@ -610,18 +610,18 @@ def test_refused_frame_columns_are_named(make: Callable[..., Any]) -> None:
 def test_unknown_columns(make: Callable[..., Any]) -> None:
     frame = make({"age": Y, "dose": Y})
     refuses(
-        "x = 'agee': there is no such column; did you mean age.", pair, "agee", "dose", data=frame
+        "x = 'agee': there is no such column; did you mean 'age'.", pair, "agee", "dose", data=frame
     )
     refuses(
-        "y = 'zzz': there is no such column; the columns are age, dose.",
+        "y = 'zzz': there is no such column; the columns are 'age', 'dose'.",
         pair,
         "age",
         "zzz",
         data=frame,
     )
     wide = make({f"c{i}": Y for i in range(12)})
-    message = refuses("the columns are c0, c1,", pair, "zzz", "c0", data=wide)
-    assert message.endswith("c8, c9, ....")
+    message = refuses("the columns are 'c0', 'c1',", pair, "zzz", "c0", data=wide)
+    assert message.endswith("'c8', 'c9', ....")
     for wrong in (Y, np.array(Y), 3, None, ("age", []), pd.Series(Y), pl.col("age")):
         words = f"y has type {type(wrong).__name__}: with data=, x and y must be column names"
         refuses(words, pair, "age", wrong, data=frame)

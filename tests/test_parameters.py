@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import dpmic
+from dpmic import _validate
 
+MANY = np.arange(60_000.0), np.arange(60_000.0)
 X, Y = np.random.default_rng(0).random((2, 50))
 BOX = ((0, 1), (0, 1))
 STATISTICS = {
@@ -38,7 +40,8 @@ STATISTICS = {
         ({"c": 0}, "c = 0"),
         ({"c": -math.inf}, "c = -inf"),
         ({"c": math.nan}, "c = nan"),
-        ({"c": 1e9}, "c = 1000000000.0 with B = 10.4564: the master would have"),
+        ({"c": 10**400}, "c = 1000.*: c must be a real number"),
+        ({"B": 10**400}, "B = 1000.*: B must be a real number"),
         ({"c": "15"}, "c = '15'"),
         ({"missing": "ignore"}, "missing = 'ignore'.*raise.*drop"),
     ],
@@ -53,6 +56,36 @@ def test_out_of_range(call, options, words):
 def test_masters(call, master):
     with pytest.raises(dpmic.ParameterError, match="master = .*'reshef' or 'paper'"):
         call(master=master)
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"),
+    [
+        (lambda: dpmic.micr(X, Y, bounds=BOX, c=1e9), "3.*"),
+        (lambda: dpmic.micr(X, Y, bounds=BOX, c=15, B=4000, master="paper"), "30000"),
+        (lambda: dpmic.mice(*MANY, c=15, B=4000, master="paper"), "30000"),
+        (lambda: dpmic.mic(*MANY, B=4000, c=15), "30000"),
+    ],
+)
+def test_masters_that_would_take_hours(call, parts):
+    with pytest.raises(dpmic.ParameterError, match=f"{parts} parts, more than 20000; pass a small"):
+        call()
+
+
+def test_a_master_never_has_more_parts_than_records():
+    assert dpmic.mice(X, Y, c=1e9).mic == dpmic.mice(X, Y, c=math.inf).mic
+
+
+@pytest.mark.parametrize("rng", ["abc", -1, 1.5])
+def test_random_generators(rng):
+    with pytest.raises(dpmic.ParameterError, match="rng = .*whole number"):
+        dpmic.mice(X, Y, ties="random", rng=rng)
+
+
+@pytest.mark.parametrize(("n", "B"), [(32, 8), (243, 27), (1024, 64), (100_000, 1000)])
+def test_the_default_limit_loses_no_cell_to_rounding(n, B):
+    """32 ** 0.6 is 7.999999999999999 in float64, and 8 in truth."""
+    assert _validate.cells(n, 0.6, None) == B
 
 
 def test_ties():
@@ -77,6 +110,8 @@ def test_ties():
         (((0, 1), ("0", 1)), "lower bound of y = '0'"),
         (((0, 1, 2), (0, 1)), "bounds of x"),
         ("ab", "bounds = 'ab'"),
+        (np.array(5.0), "bounds = "),
+        (((0, 10**400), (0, 1)), "upper bound of x"),
         (((False, True), (0, 1)), "lower bound of x = False"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -128,6 +129,19 @@ def test_random_ties_follow_the_generator(rng):
     assert dpmic.mice(x, y, ties="random").n == 200
 
 
+def test_random_ties_have_a_separate_order_on_each_axis():
+    """With one order for both, two constant columns would look like a line; so, like noise."""
+    score = dpmic.mice(np.zeros(500), np.zeros(500), ties="random", rng=3)
+    assert 0 < score.mic < 0.1
+
+
+def test_random_ties_leave_no_value_in_the_grid(rng):
+    """No value cuts a group of equal ones, so only cuts between different values are shown."""
+    x = rng.integers(0, 4, 300).astype(float)
+    grid = dpmic.mice(x, rng.random(300), ties="random", rng=1).grid
+    assert set(grid.x) <= {0.5, 1.5, 2.5}
+
+
 def test_without_ties_random_and_grouped_agree(rng):
     x, y = rng.random(300), rng.random(300)
     grouped, shuffled = dpmic.mice(x, y), dpmic.mice(x, y, ties="random", rng=1)
@@ -146,5 +160,7 @@ def test_limits_of_the_unconstrained_statistic(rng):
     free = dpmic.mice(x, y, c=math.inf)
     assert np.nanmin(free.matrix - dpmic.mice(x, y).matrix) >= -1e-12
     assert free.c == math.inf
-    with pytest.raises(dpmic.ParameterError, match="4000 values.*finite c"):
-        dpmic.mice(np.arange(4001.0), np.arange(4001.0), c=math.inf)
+    many = np.arange(4001.0)
+    for call in (dpmic.mice, dpmic.mic, partial(dpmic.micr, bounds=BOX)):
+        with pytest.raises(dpmic.ParameterError, match="4000 values.*finite c"):
+            call(many, many, c=math.inf)

@@ -91,9 +91,9 @@ def test_axes_name_the_entries(score):
     assert np.array_equal(allowed, ~np.isnan(score.matrix))
 
 
-@pytest.mark.parametrize("eps", [-0.1, 1.1, math.nan])
+@pytest.mark.parametrize("eps", [-0.1, 1.1, math.nan, "a"])
 def test_mcn_refuses_what_is_no_share(score, eps):
-    with pytest.raises(dpmic.ParameterError, match="0 <= eps <= 1"):
+    with pytest.raises(dpmic.ParameterError, match="eps = "):
         score.mcn(eps)
 
 
@@ -102,7 +102,10 @@ def test_gmic_orders(score):
     means = [score.gmic(p) for p in orders]
     assert means == sorted(means)
     assert means[-1] == score.mic
-    assert score.gmic(0) == pytest.approx(score.gmic(1e-9), abs=1e-6)
+    assert score.gmic(0) == pytest.approx(score.gmic(1e-7), abs=1e-6)
+    assert score.gmic(1e-300) == score.gmic(-1e-300) == score.gmic(0)
+    assert score.gmic(4000) == pytest.approx(score.gmic(math.inf), rel=1e-2)
+    assert score.gmic(-4000) == pytest.approx(score.gmic(-math.inf), rel=1e-2)
     with pytest.raises(dpmic.ParameterError, match="p = nan"):
         score.gmic(math.nan)
 
@@ -134,4 +137,39 @@ def test_plot(score, rng, given_axes):
 def test_plot_without_matplotlib(score, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(dpmic.DependencyError, match=r"pip install 'dpmic\[plots\]'"):
+        score.plot(np.arange(200), np.arange(200))
+
+
+def test_plot_refuses_other_points(score):
+    with pytest.raises(dpmic.InputError, match="4 points: this score is of 200 records"):
         score.plot([1, 2, 3, 4], [1, 2, 3, 4])
+
+
+def test_plot_shows_names_as_they_are(score, rng):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import pandas as pd
+
+    frame = pd.DataFrame({r"$\bad$": rng.random(200), "b": rng.random(200)})
+    drawn = score.plot(r"$\bad$", "b", data=frame)
+    drawn.figure.canvas.draw()
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"matrix": []}, {"matrix": [[1, 2], [1, 2, 3]]}, {"extra": 1}, {"grid": None}]
+)
+def test_broken_scores_are_refused(score, fields):
+    whole = score.to_dict() if fields else {}
+    with pytest.raises(dpmic.InputError, match="it is not complete"):
+        dpmic.Score.from_dict({**whole, **fields})
+    with pytest.raises(dpmic.InputError, match="it is not JSON"):
+        dpmic.Score.from_json("{")
+
+
+def test_the_grid_of_equal_entries_has_the_fewest_cells():
+    """A line reaches 1 on 2 x 2, and also on 2 x 6 and 6 x 2."""
+    x = np.arange(64.0)
+    score = dpmic.mice(x, x)
+    assert np.sum(score.matrix > 1 - 1e-12) == 3
+    assert (score.grid.k, score.grid.l) == (2, 2)

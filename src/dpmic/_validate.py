@@ -12,15 +12,35 @@ import numpy as np
 
 from dpmic.errors import ParameterError
 
-__all__ = ["Bounds", "Interval", "Limits", "Master", "Ties", "bounds", "choice", "limits"]
+__all__ = [
+    "AnyMaster",
+    "Bounds",
+    "Interval",
+    "Limits",
+    "Master",
+    "Ties",
+    "bounds",
+    "cells",
+    "choice",
+    "epsilon",
+    "generator",
+    "limits",
+    "real",
+    "refuse_large_master",
+    "whole",
+]
 
 Master = Literal["reshef", "paper"]
+AnyMaster = Literal["reshef", "paper", "minepy"]  # the last for mic and the drop-in
 Ties = Literal["group", "random"]
 Interval = tuple[float, float]
 Bounds = tuple[Interval, Interval]
 
 MAX_B = 5_000
 """Above this the search, of about c^2 B^2 steps, takes minutes and the matrix 50 MB."""
+
+MAX_EPSILON = 10
+"""A larger privacy loss must be asked for."""
 
 MAX_MASTER = 20_000
 """Most parts that a master partition may have: the search is quadratic in them."""
@@ -31,21 +51,52 @@ class Limits:
     """How far the search goes: cells in a grid and parts in its master.
 
     ``B`` is the largest number of cells, ``c`` how many master parts there are for each part
-    that is wished, ``master`` which size the master has (:func:`dpmic.grids.steps`).
+    that is wished, ``master`` which size the master has (:func:`dpmic.grids.steps`), and
+    ``lmax`` the most columns, where not B decides.
     """
 
     B: float
     c: float
     master: str
+    lmax: int | None = None
 
 
 def real(value: object, name: str) -> float:
     """Return a finite or infinite real number, never a NaN, a bool or a string."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not isinstance(value, numbers.Real) or math.isnan(number):
         raise ParameterError(
             f"{name} = {value!r}", f"{name} must be a real number", f"pass a number for {name}"
         )
-    return float(value)
+    return number
+
+
+def whole(value: object, name: str, *, least: int) -> int:
+    """Return a whole number that is not below the least one."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ParameterError(
+            f"{name} = {value!r}", f"{name} must be a whole number", f"pass {least} or more"
+        )
+    return int(value)
+
+
+def epsilon(value: object, *, allow_large: bool = False) -> float:
+    """Return a privacy loss: finite, above 0, and not above 10 by accident."""
+    loss = real(value, "epsilon")
+    if not 0 < loss < math.inf:
+        raise ParameterError(
+            f"epsilon = {value!r}", "a privacy loss is finite and above 0", "pass epsilon=1"
+        )
+    if loss > MAX_EPSILON and not allow_large:
+        raise ParameterError(
+            f"epsilon = {value!r}",
+            f"above {MAX_EPSILON} almost nothing is protected",
+            "pass a smaller epsilon, or allow_large_epsilon=True if that is meant",
+        )
+    return loss
 
 
 def choice(value: object, name: str, kinds: object) -> str:
@@ -65,7 +116,7 @@ def cells(n: int, alpha: object, B: object) -> float:
             raise ParameterError(
                 f"alpha = {alpha!r}", "alpha must lie in (0, 1]", "pass B=... for a fixed limit"
             )
-        limit, written = max(float(n**exponent), 4.0), f"alpha = {alpha!r} with n = {n}"
+        limit, written = max(_snapped(n**exponent), 4.0), f"alpha = {alpha!r} with n = {n}"
     else:
         limit, written = real(B, "B"), f"B = {B!r}"
     if limit < 4:
@@ -74,40 +125,68 @@ def cells(n: int, alpha: object, B: object) -> float:
         raise ParameterError(
             f"{written}, so B = {limit:.6g}" if B is None else written,
             f"a search over more than {MAX_B} cells takes minutes or hours",
-            f"pass B of at most {MAX_B}",
+            f"pass a smaller alpha, or B of at most {MAX_B}",
         )
     return limit
 
 
-def clumps(c: object, B: float, master: str) -> float:
-    """Return c, a number of at least 1 that keeps the master within reach, or infinity."""
+def _snapped(value: float) -> float:
+    """Return the whole number that rounding has missed: 32 ** 0.6 is 8, not 7.999999999999999."""
+    nearest = round(value)
+    return float(nearest) if abs(value - nearest) < 1e-9 * value else float(value)
+
+
+def finer(c: object) -> float:
+    """Return c, how much finer a master is than the grid: at least 1, or infinity."""
     value = real(c, "c")
     if value < 1:
         raise ParameterError(
             f"c = {c!r}", "a master needs at least one part for each wished part", "pass c >= 1"
         )
-    largest = value * (B / 2 if master == "paper" else math.sqrt(B))
-    if math.isfinite(value) and largest > MAX_MASTER:
-        raise ParameterError(
-            f"c = {c!r} with B = {B:.6g}",
-            f"the master would have {largest:.0f} parts, more than {MAX_MASTER}",
-            "pass a smaller c, or c=math.inf for a cut between any two values",
-        )
     return value
 
 
-def limits(n: int, *, alpha: object, B: object, c: object, master: object = "reshef") -> Limits:
-    """Check the options that every statistic shares."""
-    kind = choice(master, "master", Master)
-    cell_limit = cells(n, alpha, B)
-    return Limits(cell_limit, clumps(c, cell_limit, kind), kind)
+def limits(
+    n: int, *, alpha: object, B: object, c: object, master: object = "reshef", atoms: float
+) -> Limits:
+    """Check the options that every statistic shares.
+
+    ``atoms`` is the most parts that an axis can have at all: n for parts of equal mass.
+    """
+    kind = choice(master, "master", AnyMaster)
+    checked = Limits(cells(n, alpha, B), finer(c), kind)
+    refuse_large_master(checked, atoms)
+    return checked
+
+
+def refuse_large_master(limits: Limits, atoms: float) -> None:
+    """Refuse what would take hours: the search is quadratic in the master's parts."""
+    wished = math.sqrt(limits.B) if limits.master == "reshef" else limits.B / 2
+    largest = min(limits.c * wished, atoms)
+    if math.isfinite(limits.c) and largest > MAX_MASTER:
+        raise ParameterError(
+            f"c = {limits.c:g} with B = {limits.B:.6g}",
+            f"a master would have {largest:.0f} parts, more than {MAX_MASTER}",
+            "pass a smaller c or B",
+        )
+
+
+def generator(rng: object) -> np.random.Generator:
+    """Return a random generator from one, from a seed, or a fresh one."""
+    try:
+        return np.random.default_rng(rng)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"rng = {rng!r}", "it is no random generator", "pass a whole number >= 0 or a Generator"
+        ) from None
 
 
 def two(value: object, name: str, reason: str, remedy: str) -> tuple[object, object]:
     """Return the two members of a sequence."""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
+    members = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(members, Sequence) or isinstance(members, str) or len(members) != 2:
         raise ParameterError(f"{name} = {value!r}", reason, remedy)
-    return value[0], value[1]
+    return members[0], members[1]
 
 
 def interval(value: object, name: str) -> Interval:

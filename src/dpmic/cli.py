@@ -110,6 +110,11 @@ def _bounds(written: list[str], x: str, y: str) -> tuple[object, object]:
             raise ParameterError(
                 f"--bounds {text}", "two numbers are needed", "write --bounds age=0:120"
             ) from None
+    for name in known:
+        if name not in (x, y):
+            raise ParameterError(
+                f"--bounds {name}", "that column is not scored", f"give those of {x} and {y}"
+            )
     for name in (x, y):
         if name not in known:
             raise ParameterError(
@@ -121,8 +126,9 @@ def _bounds(written: list[str], x: str, y: str) -> tuple[object, object]:
 def _print_score(result: Score, x: str, y: str) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text  # names of columns are not markup
 
-    table = Table(title=f"{x} and {y}", title_justify="left", show_header=False)
+    table = Table(title=Text(f"{x} and {y}"), title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
@@ -135,7 +141,8 @@ def _print_score(result: Score, x: str, y: str) -> None:
     ]
     for name, value, meaning in rows:
         table.add_row(name, f"{value:.4f}", meaning)
-    table.add_row("grid", f"{result.grid.k} x {result.grid.l}", f"rows on {y} x columns on {x}")
+    shape = f"{result.grid.k} x {result.grid.l}"
+    table.add_row("grid", shape, Text(f"rows on {y} x columns on {x}"))
     table.add_row("n", f"{result.n}", "records used")
     Console().print(table)
 
@@ -143,8 +150,9 @@ def _print_score(result: Score, x: str, y: str) -> None:
 def _print_pairs(scored: list[tuple[str, str, Score]]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("column", "column", "MIC", "grid")
     for x, y, result in scored:
-        table.add_row(x, y, f"{result.mic:.3f}", f"{result.grid.k} x {result.grid.l}")
+        table.add_row(Text(x), Text(y), f"{result.mic:.3f}", f"{result.grid.k} x {result.grid.l}")
     Console().print(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from dpmic import frames
 from dpmic.errors import DependencyError
 from dpmic.statistics.family import mice
 
@@ -27,8 +28,8 @@ def fair_survey() -> pandas.DataFrame:
     return fair.load_pandas().data
 
 
-def score_every_pair(table: pandas.DataFrame) -> list[tuple[str, str, Score]]:
+def score_every_pair(data: pandas.DataFrame) -> list[tuple[str, str, Score]]:
     """Score each pair of columns, the strongest first."""
-    pairs = combinations(table.columns, 2)
-    scored = [(x, y, mice(x, y, data=table)) for x, y in pairs]
+    columns = frames.table(data)
+    scored = [(x, y, mice(columns[x], columns[y])) for x, y in combinations(columns, 2)]
     return sorted(scored, key=lambda row: row[2].mic, reverse=True)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["DependencyError", "DpmicError", "InputError", "ParameterError"]
+__all__ = [
+    "BoundsReminder",
+    "BudgetError",
+    "DependencyError",
+    "DpmicError",
+    "InputError",
+    "LedgerError",
+    "ParameterError",
+    "RefusedValueError",
+]
 
 
 class DpmicError(Exception):
@@ -37,9 +46,33 @@ class InputError(DpmicError, ValueError):
     """The data cannot be scored."""
 
 
+class RefusedValueError(InputError):
+    """A single value cannot be scored, though its column's type could be.
+
+    The message may hold the value; private code catches this and names ``column`` alone.
+    """
+
+    def __init__(self, value: str, reason: str, remedy: str, column: str) -> None:
+        super().__init__(value, reason, remedy)
+        self.column = column
+        self.args = (value, reason, remedy, column)
+
+
 class ParameterError(DpmicError, ValueError):
     """An option lies outside its range."""
 
 
 class DependencyError(DpmicError, ImportError):
     """An optional package is not installed."""
+
+
+class LedgerError(DpmicError):
+    """The ledger refuses or cannot be used."""
+
+
+class BudgetError(LedgerError):
+    """The budget does not allow it."""
+
+
+class BoundsReminder(UserWarning):
+    """Bounds must not come from the data; said once, whatever they are."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,8 @@ def steps(limits: Limits, *, more_rows: bool = False) -> tuple[Step, ...]:
         rows = most if more_rows else min(columns, most)
         return Step(columns, rows, max(math.floor(size), 1) if math.isfinite(size) else size)
 
-    return tuple(step(columns) for columns in range(2, cells // 2 + 1))
+    most_columns = cells // 2 if limits.lmax is None else min(cells // 2, limits.lmax)
+    return tuple(step(columns) for columns in range(2, most_columns + 1))
 
 
 class Axis(Protocol):
@@ -114,9 +115,9 @@ class MassAxis:
         return cls(atoms.astype(np.int32), _between(distinct), ends, slack)
 
     @classmethod
-    def shuffled(cls, values: Floats, rng: np.random.Generator) -> MassAxis:
-        """Let every record be an atom; records with the same value come in random order."""
-        order = np.lexsort((rng.permutation(values.size), values))
+    def ranked(cls, values: Floats, priorities: NDArray[np.integer[Any]]) -> MassAxis:
+        """Let every record be an atom; of equal values that of lower priority comes first."""
+        order = np.lexsort((priorities, values))
         atoms = np.empty(values.size, np.int32)
         atoms[order] = np.arange(values.size, dtype=np.int32)
         return cls(atoms, _between(values[order]), np.arange(values.size + 1))
@@ -134,9 +135,15 @@ class MassAxis:
             return np.arange(self.ends.size)
         return self.columns(int(size))
 
+    def merge(self, edges: Edges, size: int) -> Edges:
+        """Merge the parts of a partition into at most ``size`` of nearly equal weight."""
+        merged: Edges = _kernels.partitions.equipartition(self.ends[edges], size, self.slack)
+        return edges[merged]
+
     def cuts(self, edges: Edges) -> Floats:
-        """Cut half-way between neighbouring values."""
-        return self.starts[edges[1:-1]]
+        """Cut half-way between neighbouring values; no value cuts a group of equal ones."""
+        cuts = self.starts[edges[1:-1]]
+        return cuts[~np.isnan(cuts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +185,7 @@ class RangeFamily:
     edges: Mapping[int, Edges]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _range_family(interval: Interval, sizes: frozenset[int]) -> RangeFamily:
     """Draw the range equipartitions of the given sizes on one interval."""
     cuts = {size: range_cuts(interval, size) for size in sorted(sizes)}
@@ -206,9 +213,10 @@ def _between(values: Floats) -> Floats:
     """Return, for each sorted value, a cut above the one before and not above itself.
 
     Half of each is added up, since the sum of two large values may overflow; where no float
-    lies between two neighbours the upper one is the cut.
+    lies between two neighbours the upper one is the cut, and between equal ones there is none.
     """
     cuts = values.copy()
     middle = values[:-1] / 2 + values[1:] / 2
     cuts[1:] = np.where(middle > values[:-1], middle, values[1:])
+    cuts[1:][values[1:] == values[:-1]] = np.nan
     return cuts

@@ -11,6 +11,7 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+_PYTHON = f"py{sys.version_info.major}{sys.version_info.minor}"  # as in the cache's file names
 _told = False
 
 
@@ -32,7 +33,7 @@ def compiled(function: Function) -> Function:
 def _tell_once(cache: str | None) -> None:
     """Say, before the first compilation, why the first score takes seconds."""
     global _told
-    if _told or (cache is not None and any(Path(cache).glob("*.nbi"))):
+    if _told or (cache is not None and any(Path(cache).glob(f"*.{_PYTHON}*.nbi"))):
         return
     _told = True
     kept = "no folder can be written, so each run compiles" if cache is None else "once"

@@ -58,10 +58,10 @@ def clumps(
             home[atom] = -2
     edges = np.empty(atoms + 1, np.int64)
     edges[0] = 0
-    count = 0
+    closed = 0
     for atom in range(1, atoms):
         if home[atom] == -2 or home[atom] != home[atom - 1]:
-            count += 1
-            edges[count] = atom
-    edges[count + 1] = atoms
-    return edges[: count + 2].copy()
+            closed += 1
+            edges[closed] = atom
+    edges[closed + 1] = atoms
+    return edges[: closed + 2].copy()

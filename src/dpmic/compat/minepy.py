@@ -8,7 +8,7 @@ minepy returned NaN or wrote beyond its memory; ``gmic(0)`` is the geometric mea
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from dpmic import _validate, frames
 from dpmic._validate import Limits
 from dpmic.counts.memory import ClumpedRecords
 from dpmic.errors import InputError, ParameterError
+from dpmic.frames import LEAST_RECORDS
 from dpmic.grids import MassAxis, steps
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
@@ -60,8 +61,14 @@ class MINE:
 
     def compute_score(self, x: ArrayLike, y: ArrayLike) -> None:
         """Compute the (equi)characteristic matrix of two arrays of the same length."""
-        pair = frames.pair(x, y)
-        self._score = self._compute(_axis(pair.x), _axis(pair.y))
+        a, b = _column(x, "x"), _column(y, "y")
+        if a.size != b.size:
+            raise InputError(
+                f"x has {a.size} values and y has {b.size}",
+                "each record has one of both",
+                "pass arrays of the same length",
+            )
+        self._score = self._compute(_axis(a), _axis(b))
 
     def computed(self) -> bool:
         """Return whether there is a matrix."""
@@ -113,14 +120,25 @@ class MINE:
     def _compute(self, x: MassAxis, y: MassAxis) -> Score:
         """Search two axes with minepy's masters, diagonal and limits."""
         n = x.atoms.size
-        B = min(self._alpha, n) if self._alpha >= 4 else None
-        limits = Limits(_validate.cells(n, self._alpha, B), self._c, "minepy")
+        B = min(self._alpha, n) if self._alpha >= 4 else max(n**self._alpha, 4.0)
+        limits = Limits(_validate.cells(n, None, B), self._c, "minepy")
+        _validate.refuse_large_master(limits, atoms=n)
         approx = self._est == "mic_approx"
         kind = _Search if approx else _EquiSearch
         plan = steps(limits, more_rows=approx)
         matrix, grid = kind(ClumpedRecords(x, y), ClumpedRecords(y, x), plan).run()
         statistic = "mic" if approx else "mice"
-        return Score(statistic, n, limits.B, limits.c, "minepy", "group", None, grid, matrix)
+        return Score(
+            statistic=statistic,
+            n=n,
+            B=limits.B,
+            c=limits.c,
+            master=limits.master,
+            ties="group",
+            bounds=None,
+            grid=grid,
+            matrix=matrix,
+        )
 
 
 class _Search(Search):
@@ -172,14 +190,36 @@ def cstats(
 
 def _axes(table: ArrayLike, name: str) -> list[MassAxis]:
     """Return each row of a two-dimensional table as an axis, ranked once."""
-    rows = np.asarray(table)
-    if rows.ndim != 2 or rows.shape[0] == 0:
+    rows = list(table) if isinstance(table, list | tuple) else table
+    if isinstance(rows, np.ndarray) and rows.ndim != 2:
         raise InputError(
             f"{name} has shape {rows.shape}",
             "two dimensions are needed: a row for each variable, a column for each sample",
             f"pass {name}.reshape(1, -1) for a single variable",
         )
-    return [_axis(frames.pair(row, row).x) for row in rows]
+    if not isinstance(rows, list | np.ndarray):
+        rows = np.asarray(rows)  # a frame: its rows are the variables, as in minepy
+    if len(rows) == 0:
+        raise InputError(f"{name} has no rows", "each row is a variable", "pass at least one")
+    columns = [_column(row, f"{name}[{i}]") for i, row in enumerate(rows)]
+    if len({column.size for column in columns}) > 1:
+        raise InputError(f"rows of {name}", "their lengths differ", "pass a rectangular table")
+    return [_axis(column) for column in columns]
+
+
+def _column(values: Any, name: str) -> Floats:
+    """Read one variable; what minepy scored as NaN or beyond its memory is refused."""
+    column = frames.column(values, name)
+    missing = int(np.isnan(column).sum())
+    if missing:
+        raise InputError(name, f"{missing} values are missing", "remove those samples or fill them")
+    if column.size < LEAST_RECORDS:
+        raise InputError(
+            f"{name} has {column.size} values",
+            f"a score needs at least {LEAST_RECORDS} records",
+            "pass more data",
+        )
+    return column
 
 
 def _axis(values: Floats) -> MassAxis:

@@ -56,6 +56,5 @@ class ClumpedRecords(Records):
             self.free.atoms, self.fixed.atoms, fixed_edges, atoms
         )
         if edges.size - 1 > step.master:
-            ends, slack = self.free.ends[edges], self.free.slack
-            edges = edges[_kernels.partitions.equipartition(ends, int(step.master), slack)]
+            edges = self.free.merge(edges, int(step.master))
         return self._count(fixed_edges, edges)

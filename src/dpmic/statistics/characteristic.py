@@ -46,13 +46,16 @@ class Search:
         """The number of records."""
         return self.by_x.fixed.atoms.size
 
+    def matrix(self) -> Floats:
+        """Return the matrix; entry [k - 2, l - 2] is NaN where k * l exceeds B."""
+        return self.merge(*self._both())
+
     def run(self) -> tuple[Floats, Grid]:
         """Return the matrix and the grid of its largest entry.
 
-        Entry [k - 2, l - 2] is for k rows and l columns, NaN where k * l exceeds B. Of equal
-        largest entries the grid with the fewest cells is taken.
+        Of equal largest entries the grid with the fewest cells is taken.
         """
-        first, second = self._entries(self.by_x), self._entries(self.by_y).T
+        first, second = self._both()
         matrix = self.merge(first, second)
         k, l = _smallest_best(matrix)
         if first[k - 2, l - 2] == matrix[k - 2, l - 2]:
@@ -60,6 +63,9 @@ class Search:
         else:
             y, x = self._cuts(self.by_y, columns=k, rows=l)
         return matrix, Grid(k=k, l=l, x=tuple(x.tolist()), y=tuple(y.tolist()))
+
+    def _both(self) -> tuple[Floats, Floats]:
+        return self._entries(self.by_x), self._entries(self.by_y).T
 
     def merge(self, by_x: Floats, by_y: Floats) -> Floats:
         """Take the larger of two entries, so that x and y may be exchanged."""

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate, frames
-from dpmic._validate import Bounds, Limits, Master, Ties
+from dpmic._validate import Bounds, Interval, Limits, Master, Ties
 from dpmic.counts.memory import ClumpedRecords, Records
 from dpmic.errors import ParameterError
 from dpmic.grids import Axis, MassAxis, RangeAxis, Step, steps
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
 
-__all__ = ["mic", "mice", "micr"]
+__all__ = ["mic", "mice", "micr", "range_search"]
+
+Floats = NDArray[np.float64]
 
 MAX_UNCONSTRAINED = 4_000
 """Most records with c = inf: the search is quadratic in them."""
@@ -66,7 +68,8 @@ def mice(
     Returns
     -------
     Score
-        ``score.mic`` is 0 for a constant column.
+        ``score.mic`` is 0 for a constant column. (With ``ties="random"`` even equal values are
+        put in an order, so a constant column then scores as much as noise does.)
 
     Examples
     --------
@@ -77,12 +80,15 @@ def mice(
     (0.969, 2, 17)
     """
     pair = frames.pair(x, y, data=data, missing=missing)
-    limits = _validate.limits(pair.x.size, alpha=alpha, B=B, c=c, master=master)
-    _refuse_large_unconstrained(pair.x.size, limits)
+    n = pair.x.size
+    limits = _validate.limits(
+        n, alpha=alpha, B=B, c=c, master=_validate.choice(master, "master", Master), atoms=n
+    )
+    _refuse_large_unconstrained(n, limits)
     if _validate.choice(ties, "ties", Ties) == "random":
-        generator = np.random.default_rng(rng)
-        x_axis = MassAxis.shuffled(pair.x, generator)
-        y_axis = MassAxis.shuffled(pair.y, generator)
+        generator = _validate.generator(rng)
+        x_axis = MassAxis.ranked(pair.x, generator.permutation(n))
+        y_axis = MassAxis.ranked(pair.y, generator.permutation(n))
     elif rng is not None:
         raise ParameterError("rng", "grouped ties need no random order", "pass ties='random' too")
     else:
@@ -131,14 +137,13 @@ def micr(
     1.0
     """
     pair = frames.pair(x, y, data=data, missing=missing)
-    limits = _validate.limits(pair.x.size, alpha=alpha, B=B, c=c, master=master)
-    _refuse_large_unconstrained(pair.x.size, limits)
+    n = pair.x.size
+    limits = _validate.limits(
+        n, alpha=alpha, B=B, c=c, master=_validate.choice(master, "master", Master), atoms=math.inf
+    )
+    _refuse_large_unconstrained(n, limits)
     box = _validate.bounds(bounds)
-    plan = steps(limits)
-    x_fixed, x_free = _range_axes(pair.x, box[0], plan)
-    y_fixed, y_free = _range_axes(pair.y, box[1], plan)
-    search = Search(Records(x_fixed, y_free), Records(y_fixed, x_free), plan)
-    return _score("micr", limits, search, bounds=box)
+    return _score("micr", limits, range_search(pair.x, pair.y, box, limits), bounds=box)
 
 
 def mic(
@@ -176,12 +181,20 @@ def mic(
     1.0
     """
     pair = frames.pair(x, y, data=data, missing=missing)
-    checked = _validate.limits(pair.x.size, alpha=alpha, B=B, c=c)
-    limits = Limits(checked.B, checked.c, "minepy")
-    _refuse_large_unconstrained(pair.x.size, limits)
+    n = pair.x.size
+    limits = _validate.limits(n, alpha=alpha, B=B, c=c, master="minepy", atoms=n)
+    _refuse_large_unconstrained(n, limits)
     x_axis, y_axis = MassAxis.grouped(pair.x, slack=0), MassAxis.grouped(pair.y, slack=0)
     by_x, by_y = ClumpedRecords(x_axis, y_axis), ClumpedRecords(y_axis, x_axis)
     return _score("mic", limits, Search(by_x, by_y, steps(limits, more_rows=True)))
+
+
+def range_search(x: Floats, y: Floats, box: Bounds, limits: Limits) -> Search:
+    """Return the search of MICr, whose grids depend on the bounds and limits alone."""
+    plan = steps(limits)
+    x_fixed, x_free = _range_axes(x, box[0], plan)
+    y_fixed, y_free = _range_axes(y, box[1], plan)
+    return Search(Records(x_fixed, y_free), Records(y_fixed, x_free), plan)
 
 
 def _score(
@@ -206,9 +219,7 @@ def _score(
     )
 
 
-def _range_axes(
-    values: NDArray[np.float64], interval: tuple[float, float], plan: tuple[Step, ...]
-) -> tuple[Axis, Axis]:
+def _range_axes(values: Floats, interval: Interval, plan: tuple[Step, ...]) -> tuple[Axis, Axis]:
     """Return one variable as the fixed and as the searched axis of MICr."""
     sizes = {step.columns for step in plan}
     if math.isfinite(plan[0].master):

@@ -1,4 +1,4 @@
-"""What the library hands back: frozen, without data, ready to print, pickle or write as JSON."""
+"""The score of two variables and its best grid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpmic.errors import ParameterError
+from dpmic import _validate, summaries
+from dpmic.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Grid", "Score"]
 
 Floats = NDArray[np.float64]
-
-MCN_TOLERANCE = 1e-4
-"""How far below the wished share of MIC an entry may lie in :meth:`Score.mcn`, as in minepy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +37,11 @@ class Grid:
 
     def counts(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
         """Count points in the cells: rows follow y upwards, columns follow x to the right."""
-        row = np.searchsorted(self.y, np.asarray(y, np.float64), side="right")
-        column = np.searchsorted(self.x, np.asarray(x, np.float64), side="right")
+        from dpmic import frames
+
+        points = frames.pair(x, y)
+        row = np.searchsorted(self.y, points.y, side="right")
+        column = np.searchsorted(self.x, points.x, side="right")
         table = np.zeros((self.k, self.l), np.int64)
         np.add.at(table, (row, column), 1)
         return table
@@ -90,7 +91,7 @@ class Score:
     @property
     def mic(self) -> float:
         """Maximal Information Coefficient: the largest entry, from 0 to 1."""
-        return float(np.nanmax(self.matrix))
+        return summaries.mic(self.matrix)
 
     @property
     def axes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -100,27 +101,27 @@ class Score:
 
     def tic(self, *, normalised: bool = False) -> float:
         """Total Information Coefficient: the sum of the entries, or their mean."""
-        return float(np.nanmean(self.matrix) if normalised else np.nansum(self.matrix))
+        return summaries.tic(self.matrix, normalised=normalised)
 
     @property
     def mas(self) -> float:
         """Maximum Asymmetry Score: how much it matters which variable has more parts."""
-        return float(np.nanmax(np.abs(self.matrix - self.matrix.T)))
+        return summaries.mas(self.matrix)
 
     @property
     def mev(self) -> float:
         """Maximum Edge Value: the largest entry with two rows or two columns."""
-        return float(max(np.nanmax(self.matrix[0]), np.nanmax(self.matrix[:, 0])))
+        return summaries.mev(self.matrix)
 
     def mcn(self, eps: float = 0.0) -> float:
         """Minimum Cell Number: log2 of the fewest cells that reach (1 - eps) MIC.
 
         The comparison forgives 1e-4, as minepy's does.
         """
-        if not 0 <= eps <= 1:
+        share = _validate.real(eps, "eps")
+        if not 0 <= share <= 1:
             raise ParameterError(f"eps = {eps!r}", "eps is a share of MIC", "pass 0 <= eps <= 1")
-        reached = self.matrix + MCN_TOLERANCE >= (1 - eps) * self.mic
-        return float(np.log2(self._cells()[reached].min()))
+        return summaries.mcn(self.matrix, share)
 
     def mcn_general(self) -> float:
         """Minimum Cell Number at eps = 1 - MIC: fewer cells suffice for a noisy relation."""
@@ -132,31 +133,7 @@ class Score:
         Each entry is replaced by the largest one with at most as many cells (Luedtke and Tran
         2013); p = 0 is the geometric mean and p = inf the MIC.
         """
-        if math.isnan(p):
-            raise ParameterError(f"p = {p!r}", "the order of a mean is a number", "pass p=-1")
-        within = self._best_within_cells()
-        if math.isinf(p):
-            return float(within.max() if p > 0 else within.min())
-        if p <= 0 and within.min() <= 0:
-            return 0.0  # the limit: a mean of order p <= 0 with a zero in it
-        if p == 0:
-            return float(np.exp(np.mean(np.log(within))))
-        return float(np.mean(within**p) ** (1 / p))
-
-    def _cells(self) -> NDArray[np.int64]:
-        """Return the number of cells of each entry's grid."""
-        k, l = self.axes
-        return k[:, None] * l
-
-    def _best_within_cells(self) -> Floats:
-        """Return, for each allowed entry, the largest entry with at most as many cells."""
-        allowed = ~np.isnan(self.matrix)
-        cells, values = self._cells()[allowed], self.matrix[allowed]
-        order = np.argsort(cells, kind="stable")
-        best = np.maximum.accumulate(values[order])
-        last_of_size = np.searchsorted(cells[order], cells[order], side="right") - 1
-        within: Floats = best[last_of_size]
-        return within
+        return summaries.gmic(self.matrix, _validate.real(p, "p"))
 
     def plot(self, x: Any, y: Any, ax: Axes | None = None, *, data: Any = None) -> Axes:
         """Draw the points and the best grid; returns the matplotlib axes.
@@ -166,7 +143,14 @@ class Score:
         """
         from dpmic import frames, plots
 
-        return plots.scatter(self, frames.pair(x, y, data=data, missing="drop"), ax)
+        points = frames.pair(x, y, data=data, missing="drop")
+        if points.x.size != self.n:
+            raise InputError(
+                f"{points.x.size} points",
+                f"this score is of {self.n} records",
+                "pass the columns that were scored",
+            )
+        return plots.scatter(self, points, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
@@ -178,17 +162,24 @@ class Score:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Score:
         """Rebuild a score from ``to_dict`` or from parsed JSON."""
-        rows, grid, bounds = fields["matrix"], fields["grid"], fields["bounds"]
-        matrix = np.full((len(rows), len(rows)), np.nan)
-        for i, row in enumerate(rows):
-            matrix[i, : len(row)] = row
-        rebuilt = {
-            "c": float(fields["c"]),
-            "bounds": None if bounds is None else (tuple(bounds[0]), tuple(bounds[1])),
-            "grid": Grid(grid["k"], grid["l"], tuple(grid["x"]), tuple(grid["y"])),
-            "matrix": matrix,
-        }
-        return cls(**{**fields, **rebuilt})
+        try:
+            rows, grid, bounds = fields["matrix"], fields["grid"], fields["bounds"]
+            matrix = np.full((len(rows), len(rows)), np.nan)
+            for i, row in enumerate(rows):
+                matrix[i, : len(row)] = row
+            rebuilt = {
+                "c": float(fields["c"]),
+                "bounds": None if bounds is None else (tuple(bounds[0]), tuple(bounds[1])),
+                "grid": Grid(grid["k"], grid["l"], tuple(grid["x"]), tuple(grid["y"])),
+                "matrix": matrix,
+            }
+            score = cls(**{**fields, **rebuilt})
+            score.mic  # noqa: B018 - an empty matrix has none
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                "this score", f"it is not complete ({error})", "pass what to_dict returned"
+            ) from None
+        return score
 
     def to_json(self) -> str:
         """Return the score as one line of JSON."""
@@ -197,7 +188,11 @@ class Score:
     @classmethod
     def from_json(cls, text: str) -> Score:
         """Rebuild a score from ``to_json``."""
-        return cls.from_dict(json.loads(text))
+        try:
+            fields = json.loads(text)
+        except ValueError as error:
+            raise InputError("this text", f"it is not JSON ({error})", "pass to_json's") from None
+        return cls.from_dict(fields)
 
     def __float__(self) -> float:
         return self.mic

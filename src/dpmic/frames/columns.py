@@ -1,28 +1,23 @@
-"""Any column of numbers, from any frame, as a float64 array; or a reason why not.
+"""One column of numbers, from any engine, as a float64 array; or a reason why not.
 
-This is the only module that knows narwhals. Every value is either carried over exactly or refused:
-a score of silently rounded, parsed or reordered data would be a score of something else.
+Every value is either carried over exactly or refused: a score of silently rounded, parsed or
+reordered data would be a score of something else.
 """
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import sys
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from graphlib import TopologicalSorter
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import InputError, RefusedValueError
 
-__all__ = ["Missing", "Pair", "column", "pair", "table"]
-
-Missing = Literal["raise", "drop"]
+__all__ = ["LEAST_RECORDS", "column"]
 
 LARGEST_EXACT = 2**53  # every integer up to this is a float64; beyond it, neighbours collapse
 LEAST_RECORDS = 4
@@ -60,90 +55,6 @@ _REFUSED = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Two columns of the same records, complete and finite, with their names."""
-
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    names: tuple[str, str]
-
-
-def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pair:
-    """Read two columns of the same records.
-
-    Parameters
-    ----------
-    x, y : array-like, series or column label
-        Numbers, booleans (as 0 and 1) or ordered categories (as ranks). Series are matched by
-        position; their index is ignored. With `data`, the labels of two of its columns.
-    data : DataFrame, optional
-        Any eager frame that narwhals knows, such as pandas, polars or pyarrow.
-    missing : {"raise", "drop"}, optional
-        Whether a missing value (NaN, None, null, NA) is an error, or drops its whole record.
-
-    Returns
-    -------
-    Pair
-        New arrays; the inputs are neither changed nor shared.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be carried over exactly, or fewer than four records are left.
-    ParameterError
-        If `missing` is not one of its two options.
-
-    Examples
-    --------
-    >>> columns = pair([1, 2, None, 4, 5], [True, False, True, True, False], missing="drop")
-    >>> columns.x, columns.y
-    (array([1., 2., 4., 5.]), array([1., 0., 1., 0.]))
-    """
-    if missing not in get_args(Missing):
-        raise ParameterError(
-            f"missing = {missing!r}", "there is no such option", 'pass "raise" or "drop"'
-        )
-    if data is None:
-        names = _series_name(x, "x"), _series_name(y, "y")
-    else:
-        frame, labels = _open(data)
-        x, y = _pick(labels, x, "x"), _pick(labels, y, "y")
-        names, x, y = (str(x), str(y)), frame[x], frame[y]
-    a, b = column(x, names[0]), column(y, names[1])
-    if a.size != b.size:
-        raise InputError(
-            f"{names[0]}, {names[1]}",
-            f"their lengths differ, {a.size} and {b.size}",
-            "pass one value of each per record",
-        )
-    if missing == "raise":
-        _check_complete(a, names[0])
-        _check_complete(b, names[1])
-    complete = ~(np.isnan(a) | np.isnan(b))
-    if complete.sum() < LEAST_RECORDS:
-        raise InputError(
-            f"{complete.sum()} of {a.size} records are complete",
-            f"a score needs at least {LEAST_RECORDS} records",
-            "pass more data",
-        )
-    return Pair(a[complete], b[complete], names)
-
-
-def table(data: Any) -> dict[str, NDArray[np.float64]]:
-    """Read every column of a frame by `column`, under its label as text.
-
-    Raises
-    ------
-    InputError
-        If `data` is not an eager frame, repeats a name, or has a column that `column` refuses.
-    """
-    frame, labels = _open(data)
-    for name, count in Counter(map(str, labels)).items():
-        _check_unique(name, count)
-    return {str(label): column(frame[label], str(label)) for label in labels}
-
-
 def column(values: Any, name: str) -> NDArray[np.float64]:
     """Read an array-like or series into a new C-contiguous array, with NaN for missing values.
 
@@ -167,10 +78,11 @@ def column(values: Any, name: str) -> NDArray[np.float64]:
         raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
     infinite = np.flatnonzero(np.isinf(result))
     if infinite.size:
-        raise InputError(
+        raise RefusedValueError(
             f"{name}[{infinite[0]}] = {result[infinite[0]]}",
             "infinite values cannot be scored",
             'remove the record, or replace the value by nan and pass missing="drop"',
+            name,
         )
     return result
 
@@ -182,7 +94,8 @@ def _from_sequence(values: Sequence[Any], name: str) -> NDArray[np.float64]:
     refused = {t for t in types - absent if not _is_number(t)}
     if refused:
         i, value = next((i, v) for i, v in enumerate(values) if type(v) in refused)
-        raise _refusal(f"{name}[{i}] has type {type(value).__name__}", type(value))
+        refusal = _refusal(f"{name}[{i}] has type {type(value).__name__}", type(value))
+        raise RefusedValueError(refusal.value, refusal.reason, refusal.remedy, name)
     _check_exact((v for v in values if isinstance(v, (int, np.integer))), name)
     return np.array([np.nan if type(v) in absent else float(v) for v in values], dtype=np.float64)
 
@@ -231,10 +144,11 @@ def _from_foreign(values: Any, name: str) -> NDArray[np.float64]:
     try:
         array = np.asarray(native)
     except Exception as error:  # foreign code, with errors of its own
-        raise InputError(
+        raise RefusedValueError(
             f"{name} has type {type(values).__name__}",
             f"it does not become an array ({error})",
             "convert it to a numpy array",
+            name,
         ) from error
     return _from_numpy(array, name)
 
@@ -315,62 +229,9 @@ def _refusal(value: str, kind: type) -> InputError:
 def _check_exact(integers: Iterable[Any], name: str) -> None:
     for value in map(int, integers):
         if abs(value) > LARGEST_EXACT:
-            raise InputError(
+            raise RefusedValueError(
                 f"{name} holds {value}",
                 "integers beyond 2**53 would be rounded",
                 "pass their ranks, or convert to float64 if rounding is fine",
+                name,
             )
-
-
-def _check_complete(values: NDArray[np.float64], name: str) -> None:
-    gaps = np.flatnonzero(np.isnan(values))
-    if gaps.size:
-        raise InputError(
-            name,
-            f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            'pass missing="drop" or fill them',
-        )
-
-
-def _check_unique(name: str, count: int) -> None:
-    if count > 1:
-        raise InputError(
-            f"column {name!r}", f"{count} columns have this name", "rename them or drop all but one"
-        )
-
-
-def _series_name(values: Any, default: str) -> str:
-    name = getattr(values, "name", None)
-    return str(name) or default if isinstance(name, (str, int, tuple)) else default
-
-
-def _open(data: Any) -> tuple[Any, list[Hashable]]:
-    """Return an eager frame, still native (narwhals refuses repeated labels), and its labels."""
-    import narwhals as nw
-
-    frame = nw.to_native(data, pass_through=True)
-    if nw.dependencies.is_into_dataframe(frame):
-        return frame, list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-    what = f"data has type {type(frame).__name__}"
-    if isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame):
-        raise InputError(what, "its rows are not computed yet", "call .collect() first")
-    raise InputError(what, "this is not a frame", "pass pandas.DataFrame(data), or arrays x and y")
-
-
-def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
-    """Return the one label that equals `wanted`."""
-    found = [label for label in labels if isinstance(wanted, type(label)) and label == wanted]
-    _check_unique(str(wanted), len(found))
-    if found:
-        return found[0]
-    if not isinstance(wanted, str):
-        raise InputError(
-            f"{role} has type {type(wanted).__name__}",
-            "with data=, x and y must be column names",
-            "pass two names, or leave out data=",
-        )
-    names = [str(label) for label in labels]
-    close = difflib.get_close_matches(wanted, names)
-    shown = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
-    remedy = f"did you mean {shown}" if close else f"the columns are {shown}"
-    raise InputError(f"{role} = {wanted!r}", "there is no such column", remedy)

@@ -1,0 +1,204 @@
+"""Two columns of a frame, or two arrays, with the same records."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic.errors import InputError, ParameterError, RefusedValueError
+from dpmic.frames.columns import LEAST_RECORDS, column
+
+__all__ = ["Missing", "Pair", "first_rows", "length", "names_of", "pair", "table"]
+
+Missing = Literal["raise", "drop"]
+
+_LABELS = (int, np.integer, tuple)  # what pandas calls columns by, besides text
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two columns of the same records, complete and finite, with their names."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    names: tuple[str, str]
+
+
+def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pair:
+    """Read two columns of the same records.
+
+    Parameters
+    ----------
+    x, y : array-like, series or column label
+        Numbers, booleans (as 0 and 1) or ordered categories (as ranks). Series are matched by
+        position; their index is ignored. With `data`, the labels of two of its columns.
+    data : DataFrame, optional
+        Any eager frame that narwhals knows, such as pandas, polars or pyarrow.
+    missing : {"raise", "drop"}, optional
+        Whether a missing value (NaN, None, null, NA) is an error, or drops its whole record.
+
+    Returns
+    -------
+    Pair
+        New arrays; the inputs are neither changed nor shared.
+
+    Raises
+    ------
+    InputError
+        If a value cannot be carried over exactly, or fewer than four records are left.
+    ParameterError
+        If `missing` is not one of its two options.
+
+    Examples
+    --------
+    >>> columns = pair([1, 2, None, 4, 5], [True, False, True, True, False], missing="drop")
+    >>> columns.x, columns.y
+    (array([1., 2., 4., 5.]), array([1., 0., 1., 0.]))
+    """
+    if missing not in get_args(Missing):
+        raise ParameterError(
+            f"missing = {missing!r}", "there is no such option", 'pass "raise" or "drop"'
+        )
+    names = names_of(x, y, data)
+    if data is not None:
+        frame, _ = _open(data)
+        x, y = frame[x], frame[y]
+    a, b = column(x, names[0]), column(y, names[1])
+    if a.size != b.size:
+        raise InputError(
+            f"{names[0]}, {names[1]}",
+            f"their lengths differ, {a.size} and {b.size}",
+            "pass one value of each per record",
+        )
+    if missing == "raise":
+        _check_complete(a, names[0])
+        _check_complete(b, names[1])
+    complete = ~(np.isnan(a) | np.isnan(b))
+    if complete.sum() < LEAST_RECORDS:
+        raise InputError(
+            f"{complete.sum()} of {a.size} records are complete",
+            f"a score needs at least {LEAST_RECORDS} records",
+            "pass more data",
+        )
+    return Pair(a[complete], b[complete], names)
+
+
+def table(data: Any) -> dict[str, NDArray[np.float64]]:
+    """Read every column of a frame by `column`, under its label as text.
+
+    Raises
+    ------
+    InputError
+        If `data` is not an eager frame, repeats a name, or has a column that `column` refuses.
+    """
+    frame, labels = _open(data)
+    for name, count in Counter(map(str, labels)).items():
+        _check_unique(name, count)
+    return {str(label): column(frame[label], str(label)) for label in labels}
+
+
+def length(x: Any, data: Any = None) -> int:
+    """Return how many records there are, without looking at any."""
+    if data is not None:
+        frame, _ = _open(data)
+        return int(frame.shape[0])
+    try:
+        return len(x)
+    except TypeError:
+        return int(column(x, "x").size)  # refuses what has no length, and says why
+
+
+def first_rows(person: Any, data: Any = None) -> NDArray[np.int64]:
+    """Return the position of each person's first row, in order.
+
+    Looks at nothing but the identifiers, which may be of any type; a missing one is refused.
+    """
+    import narwhals as nw
+
+    name = "person"
+    if data is not None:
+        frame, labels = _open(data)
+        label = _pick(labels, person, name)
+        name, person = str(label), frame[label]
+    series = nw.from_native(person, series_only=True, pass_through=True)
+    values = series.to_list() if isinstance(series, nw.Series) else list(person)
+    first: dict[Hashable, int] = {}
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
+        first.setdefault(value, row)
+    return np.fromiter(first.values(), np.int64)
+
+
+def names_of(x: Any, y: Any, data: Any = None) -> tuple[str, str]:
+    """Return what two columns are called: labels, names of series, else x and y."""
+    if data is not None:
+        labels = _open(data)[1]
+        return str(_pick(labels, x, "x")), str(_pick(labels, y, "y"))
+    return _series_name(x, "x"), _series_name(y, "y")
+
+
+def _check_complete(values: NDArray[np.float64], name: str) -> None:
+    gaps = np.flatnonzero(np.isnan(values))
+    if gaps.size:
+        raise RefusedValueError(
+            name,
+            f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
+            'pass missing="drop" or fill them',
+            name,
+        )
+
+
+def _check_unique(name: str, count: int) -> None:
+    if count > 1:
+        raise InputError(
+            f"column {name!r}", f"{count} columns have this name", "rename them or drop all but one"
+        )
+
+
+def _series_name(values: Any, default: str) -> str:
+    name = getattr(values, "name", None)
+    return str(name) or default if isinstance(name, (str, int, tuple)) else default
+
+
+def _open(data: Any) -> tuple[Any, list[Hashable]]:
+    """Return an eager frame, still native (narwhals refuses repeated labels), and its labels."""
+    import narwhals as nw
+
+    frame = nw.to_native(data, pass_through=True)
+    if nw.dependencies.is_into_dataframe(frame):
+        return frame, list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    what = f"data has type {type(frame).__name__}"
+    if isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame):
+        raise InputError(what, "its rows are not computed yet", "call .collect() first")
+    raise InputError(what, "this is not a frame", "pass pandas.DataFrame(data), or arrays x and y")
+
+
+def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
+    """Return the one label that equals `wanted`."""
+    found = [
+        label
+        for label in labels
+        if isinstance(wanted, str if isinstance(label, str) else _LABELS) and label == wanted
+    ]
+    _check_unique(str(wanted), len(found))
+    if found:
+        return found[0]
+    if not isinstance(wanted, str):
+        raise InputError(
+            f"{role} has type {type(wanted).__name__}",
+            "with data=, x and y must be column names",
+            "pass two names, or leave out data=",
+        )
+    names = [str(label) for label in labels]
+    close = [repr(name) for name in difflib.get_close_matches(wanted, names)]
+    names = [repr(name) for name in names]
+    shown = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
+    remedy = f"did you mean {shown}" if close else f"the columns are {shown}"
+    raise InputError(f"{role} = {wanted!r}", "there is no such column", remedy)

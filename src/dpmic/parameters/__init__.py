@@ -1,0 +1,1 @@
+"""Tables of (B, c) with where they come from."""

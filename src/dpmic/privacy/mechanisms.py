@@ -1,0 +1,335 @@
+"""Mechanisms: the only place where data meets noise.
+
+Each one fixes, from n and epsilon alone, the grids, the sensitivity of the score that the
+float64 kernel computes on them, and the scale of the noise; then computes the score, adds noise
+once, and clips to [0, 1], which is post-processing. Proofs: docs/proofs/.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate, summaries
+from dpmic._validate import Bounds, Limits, Master
+from dpmic.counts.memory import Records
+from dpmic.errors import BoundsReminder, InputError, ParameterError
+from dpmic.frames import Pair
+from dpmic.grids import MassAxis, steps
+from dpmic.parameters import paper
+from dpmic.privacy import noise, sensitivity
+from dpmic.privacy.domain import private_pair
+from dpmic.results import Release
+from dpmic.statistics.characteristic import Search
+from dpmic.statistics.family import range_search
+
+__all__ = ["MECHANISMS", "MICeLaplace", "MICrLaplace", "Mechanism", "Setting"]
+
+Floats = NDArray[np.float64]
+
+_READ_OFF: dict[str, Callable[[Floats], float]] = {
+    "mic": summaries.mic,
+    "mev": summaries.mev,
+    "mas": summaries.mas,
+    "tic": partial(summaries.tic, normalised=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a mechanism does with n records; a function of n and its options alone."""
+
+    n: int
+    limits: Limits
+    sensitivity: float
+    noise: noise.Laplace
+
+
+class Mechanism(ABC):
+    """A score of two columns plus Laplace noise."""
+
+    name: ClassVar[str]
+    least_n: ClassVar[int]
+
+    epsilon: float
+    statistic: str
+    rows_per_person: int
+
+    def setting(self, n: int) -> Setting:
+        """Return everything that is fixed before data is looked at."""
+        if n < self.least_n:
+            raise InputError(
+                f"n = {n}", f"{self.name} needs at least {self.least_n} records", "pass more data"
+            )
+        limits = self._limits(n)
+        # Delta of the exact score, plus what rounding adds for each of two neighbours. A person
+        # with m rows is a chain of m replacements, and no score changes by more than 1.
+        one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
+        delta = min(self.rows_per_person * one * (1 + 2**-50), 1.0)
+        return Setting(n, limits, delta, noise.calibrate(delta, self.epsilon))
+
+    def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
+        """Publish the score of two columns; :func:`dpmic.release` knows ledgers and people."""
+        return self.seal(private_pair(x, y, data))()
+
+    def seal(self, pair: Pair) -> Callable[[], Release]:
+        """Compute the score and return a draw of noise around it, to be called once.
+
+        Two steps, so that a ledger can commit the spend between them.
+        """
+        setting = self.setting(pair.x.size)
+        score = self.score(pair.x, pair.y, setting.limits)
+        return lambda: self._describe(setting.noise.add(score), pair.names, setting)
+
+    def to_opendp(self, n: int) -> Any:
+        """Return an OpenDP measurement on pairs (x, y) of arrays of n records.
+
+        The distance between inputs counts the rows replaced. OpenDP asks that its features
+        "contrib" and "honest-but-curious" be enabled for measurements written in Python; this
+        enables them for the process.
+        """
+        from opendp import domains, measurements, measures, metrics, mod
+
+        per_row = self.setting(n).noise.epsilon / self.rows_per_person
+        mod.enable_features("contrib", "honest-but-curious")
+
+        def function(data: tuple[Any, Any]) -> float:
+            pair = private_pair(*data, None)
+            if pair.x.size != n:
+                raise InputError(f"n = {pair.x.size}", f"the measurement is for {n}", "pass those")
+            return self.seal(pair)().value
+
+        return measurements.make_user_measurement(
+            domains.user_domain(f"pairs of {n} finite records", lambda data: len(data) == 2),
+            metrics.change_one_distance(),
+            measures.max_divergence(),
+            function,
+            lambda rows: math.nextafter(rows * per_row, math.inf),
+            TO=float,
+        )
+
+    def _describe(self, noisy: float, names: tuple[str, str], setting: Setting) -> Release:
+        return Release(
+            value=min(max(noisy, 0.0), 1.0),
+            epsilon=setting.noise.epsilon,
+            n=setting.n,
+            names=names,
+            mechanism=self.name,
+            statistic=self.statistic,
+            parameters=self.public(setting.limits),
+            rows_per_person=self.rows_per_person,
+            sensitivity=setting.sensitivity,
+            scale=setting.noise.scale,
+            granularity=noise.GRANULARITY,
+        )
+
+    @abstractmethod
+    def _limits(self, n: int) -> Limits:
+        """Return the grids for n records."""
+
+    @abstractmethod
+    def _sensitivity(self, n: int, limits: Limits) -> float:
+        """Return the proved sensitivity of the exact score."""
+
+    @abstractmethod
+    def score(self, x: Floats, y: Floats, limits: Limits) -> float:
+        """Compute the score, without noise: never to be shown."""
+
+    @abstractmethod
+    def public(self, limits: Limits) -> dict[str, Any]:
+        """Return what is public besides n."""
+
+
+@dataclass(frozen=True)
+class MICrLaplace(Mechanism):
+    """MICr plus Laplace noise: the mechanism of choice where bounds are known.
+
+    Its sensitivity, h2(1 / n), depends on neither B nor c (docs/proofs/micr-sensitivity.md).
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
+    bounds : ((x0, x1), (y0, y1))
+        Chosen without looking at the data, from what the columns mean. Values outside are
+        clamped.
+    B, c : float, optional
+        Most cells in a grid and master parts for each part; by default the paper's table,
+        interpolated (:mod:`dpmic.parameters.paper`).
+    statistic : {"mic", "mev", "tic", "mas"}
+        What is published; "tic" is normalised. MCN and GMIC have no useful bound and are refused.
+    master : {"reshef", "paper"}
+        The size of the master.
+    rows_per_person : int
+        How many rows one person may have; the noise grows in proportion.
+    allow_large_epsilon : bool
+        Whether an epsilon above 10, which protects little, is meant.
+
+    Examples
+    --------
+    >>> mechanism = MICrLaplace(1.0, ((0, 1), (0, 1)))
+    >>> setting = mechanism.setting(1000)
+    >>> round(setting.sensitivity, 5), round(setting.noise.scale, 5), setting.limits.B
+    (0.01141, 0.01141, 80.0)
+    """
+
+    epsilon: float
+    bounds: Bounds
+    B: float | None = None
+    c: float | None = None
+    statistic: str = "mic"
+    master: Master = "reshef"
+    rows_per_person: int = 1
+    allow_large_epsilon: bool = False
+
+    name = "micr-laplace"
+    least_n = 4
+
+    def __post_init__(self) -> None:
+        _check(self)
+        object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
+        _remind()
+
+    def _limits(self, n: int) -> Limits:
+        B = paper.micr_B(n, self.epsilon) if self.B is None else self.B
+        c = paper.MICR_C if self.c is None else self.c
+        return _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=math.inf)
+
+    def _sensitivity(self, n: int, limits: Limits) -> float:
+        return sensitivity.micr(n, limits.B, statistic=self.statistic)
+
+    def score(self, x: Floats, y: Floats, limits: Limits) -> float:
+        """Compute the statistic of MICr, without noise."""
+        matrix = range_search(x, y, self.bounds, limits).matrix()
+        return _READ_OFF[self.statistic](matrix)
+
+    def public(self, limits: Limits) -> dict[str, Any]:
+        """Return the bounds and the size of grids and masters."""
+        box = {"x bounds": list(self.bounds[0]), "y bounds": list(self.bounds[1])}
+        return {**box, "B": limits.B, "c": limits.c, "master": limits.master}
+
+
+@dataclass(frozen=True)
+class MICeLaplace(Mechanism):
+    """MICe plus Laplace noise: needs no bounds, and far more noise than MICr.
+
+    Tied values are put in a random order, fresh and secret for each release and separate for
+    each axis, so on columns of few values it loses information that :class:`MICrLaplace` keeps.
+    The noise falls with ``lmax`` (docs/proofs/mice-sensitivity.md).
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
+    B, c : float, optional
+        By default max(n ** 0.6, 4) and 15.
+    lmax : int, optional
+        The most columns a grid may have; by default floor(B / 2).
+    master, rows_per_person, allow_large_epsilon
+        As for :class:`MICrLaplace`.
+
+    Examples
+    --------
+    >>> scales = [MICeLaplace(1.0, lmax=l).setting(1000).noise.scale for l in (None, 12)]
+    >>> [round(scale, 3) for scale in scales]
+    [0.204, 0.1]
+    """
+
+    epsilon: float
+    B: float | None = None
+    c: float | None = None
+    lmax: int | None = None
+    statistic: str = "mic"
+    master: Master = "reshef"
+    rows_per_person: int = 1
+    allow_large_epsilon: bool = False
+
+    name = "mice-laplace"
+    least_n = 6
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.statistic != "mic":
+            raise ParameterError(
+                f"statistic = {self.statistic!r}",
+                "only the MIC of MICe has a proved sensitivity",
+                "pass mechanism='micr-laplace' for MEV, TIC and MAS",
+            )
+
+    def _limits(self, n: int) -> Limits:
+        B = paper.mice_B(n) if self.B is None else self.B
+        c = paper.MICE_C if self.c is None else self.c
+        limits = _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=n)
+        lmax = math.floor(limits.B / 2) if self.lmax is None else self.lmax
+        return replace(limits, lmax=_validate.whole(lmax, "lmax", least=2))
+
+    def _sensitivity(self, n: int, limits: Limits) -> float:
+        return sensitivity.mice(n, limits.B, lmax=limits.lmax)
+
+    def score(self, x: Floats, y: Floats, limits: Limits) -> float:
+        """Compute MICe, without noise, in a fresh order of ties."""
+        x_axis = MassAxis.ranked(x, _secret_priorities(x.size))
+        y_axis = MassAxis.ranked(y, _secret_priorities(y.size))
+        search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(limits))
+        return summaries.mic(search.matrix())
+
+    def public(self, limits: Limits) -> dict[str, Any]:
+        """Return the size of grids and masters."""
+        return {"B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
+
+
+def _check(mechanism: MICrLaplace | MICeLaplace) -> None:
+    """Check what both mechanisms take."""
+    epsilon = _validate.epsilon(mechanism.epsilon, allow_large=mechanism.allow_large_epsilon)
+    rows = _validate.whole(mechanism.rows_per_person, "rows_per_person", least=1)
+    object.__setattr__(mechanism, "epsilon", epsilon)
+    object.__setattr__(mechanism, "rows_per_person", rows)
+    _validate.choice(mechanism.master, "master", Master)
+    if mechanism.c == math.inf:
+        raise ParameterError(
+            "c = inf", "the time of that search would depend on the data", "pass a finite c"
+        )
+
+
+_reminded = False
+
+
+def _remind() -> None:
+    """Say once, whatever the bounds and the data are, where bounds must come from."""
+    global _reminded
+    if not _reminded:
+        _reminded = True
+        warnings.warn(
+            "bounds must come from what the columns mean, never from the data itself: "
+            "a minimum or maximum of the data would not be protected",
+            BoundsReminder,
+            stacklevel=2,
+        )
+
+
+def _secret_priorities(n: int) -> NDArray[np.int64]:
+    """Return a uniformly random order of n records, from the operating system's entropy.
+
+    Keys are drawn again in the (never seen) case that two agree, so that every order is equally
+    likely.
+    """
+    while True:
+        keys = np.frombuffer(os.urandom(8 * n), np.uint64)
+        order = np.argsort(keys)
+        if np.all(np.diff(keys[order]) > 0):
+            return order
+
+
+MECHANISMS: dict[str, type[MICrLaplace] | type[MICeLaplace]] = {
+    kind.name: kind for kind in (MICrLaplace, MICeLaplace)
+}

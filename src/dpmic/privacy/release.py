@@ -1,0 +1,145 @@
+"""One release from question to answer: check, charge, compute, draw, store; in that order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dpmic import frames
+from dpmic.errors import ParameterError
+from dpmic.privacy.domain import private_pair
+from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
+from dpmic.results import Release
+
+__all__ = ["release"]
+
+
+def release(
+    x: Any,
+    y: Any,
+    *,
+    epsilon: float | None = None,
+    bounds: Any = None,
+    mechanism: str | Mechanism = "micr-laplace",
+    data: Any = None,
+    person: Any = None,
+    ledger: Ledger | None = None,
+    name: str | None = None,
+    **options: Any,
+) -> Release:
+    """Publish how strongly two columns depend on each other, under differential privacy.
+
+    Parameters
+    ----------
+    x, y : array-like or str
+        Two columns of finite numbers, or their names in ``data``.
+    epsilon : float
+        The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
+    bounds : ((x0, x1), (y0, y1))
+        Needed by ``"micr-laplace"``; chosen without looking at the data.
+    mechanism : {"micr-laplace", "mice-laplace"} or Mechanism
+        Or an object such as :class:`dpmic.privacy.MICrLaplace`, with its own options.
+    data : frame, optional
+        A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
+    person : array-like or str, optional
+        Who each row belongs to. Only the first row of each person is used, so that n is the
+        number of people.
+    ledger : Ledger, optional
+        The budget of the people in the data. The same question asked again is answered from it
+        for nothing.
+    name : str, optional
+        What the ledger calls this question, besides the columns' names. Needed for arrays
+        without names, and to ask again of corrected data or of another table of the same people
+        whose columns and length are the same: without it the stored answer is returned.
+    **options
+        Of the mechanism: ``B``, ``c``, ``statistic``, ``master``, ``lmax``, ``rows_per_person``,
+        ``allow_large_epsilon``.
+
+    Returns
+    -------
+    Release
+        ``release.guarantee`` is the sentence to print beside ``release.value``.
+
+    Examples
+    --------
+    >>> import numpy as np, dpmic
+    >>> x = np.random.default_rng(7).uniform(-1, 1, 5000)
+    >>> published = dpmic.release(x, x**2, epsilon=1.0, bounds=((-1, 1), (0, 1)))
+    >>> 0.9 < published.value <= 1, published.n
+    (True, 5000)
+    """
+    chosen = _mechanism(mechanism, epsilon, bounds, options)
+    rows = None if person is None else frames.first_rows(person, data)
+    n = frames.length(x, data) if rows is None else rows.size
+    setting = chosen.setting(n)
+    if ledger is None:
+        return chosen.seal(private_pair(x, y, data, rows))()
+    question = _question(chosen, setting, frames.names_of(x, y, data), name, rows is not None)
+    answer = ledger.answer(question)
+    if answer is None:
+        ledger.check(question, setting.noise.epsilon)  # refused before a value is read
+        pair = private_pair(x, y, data, rows)
+        ledger.spend(question, setting.noise.epsilon)  # committed before noise is drawn
+        draw = chosen.seal(pair)
+        answer = ledger.settle(question, lambda: _text(draw()))
+    return Release.from_json(answer)
+
+
+def _text(published: Release) -> str:
+    """Write a release in a length that tells nothing of its value: a full disk cannot choose."""
+    return published.to_json() + " " * (25 - len(repr(published.value)))
+
+
+def _mechanism(
+    mechanism: str | Mechanism, epsilon: float | None, bounds: Any, options: dict[str, Any]
+) -> Mechanism:
+    """Return a mechanism from its name and options, or the one that was handed in."""
+    if isinstance(mechanism, Mechanism):
+        if epsilon is not None or bounds is not None or options:
+            raise ParameterError(
+                "mechanism", "an object has its own epsilon, bounds and options", "pass it alone"
+            )
+        return mechanism
+    kind = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
+    if kind is None:
+        known = " or ".join(repr(known) for known in MECHANISMS)
+        raise ParameterError(f"mechanism = {mechanism!r}", "it is not known", f"pass {known}")
+    if bounds is not None:
+        options = {**options, "bounds": bounds}
+    unknown = sorted(options.keys() - kind.__dataclass_fields__.keys())
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]} = {options[unknown[0]]!r}",
+            f"{mechanism} has no such option",
+            f"pass some of {', '.join(kind.__dataclass_fields__)}",
+        )
+    if "bounds" in kind.__dataclass_fields__:
+        options = {"bounds": None, **options}  # None is refused with the reason
+    return kind(epsilon=epsilon, **options)  # type: ignore[arg-type] # None is refused there
+
+
+def _question(
+    mechanism: Mechanism,
+    setting: Setting,
+    names: tuple[str, str],
+    name: str | None,
+    one_row_each: bool,
+) -> str:
+    """Return the text under which a ledger keeps the answer: names and options, never data."""
+    if name is None and names == ("x", "y"):
+        raise ParameterError(
+            "ledger", "these arrays have no names to keep the answer under", "pass name='...'"
+        )
+    asked = {
+        "name": name,
+        "columns": names,
+        "mechanism": mechanism.name,
+        "statistic": mechanism.statistic,
+        "parameters": mechanism.public(setting.limits),
+        "epsilon": mechanism.epsilon,
+        "rows_per_person": mechanism.rows_per_person,
+        "one_row_each": one_row_each,
+        "n": setting.n,
+    }
+    return json.dumps(asked, sort_keys=True)

@@ -1,0 +1,275 @@
+"""How much one record can change a score: proved bounds, rounded up.
+
+Neighbours have the same number n of records and differ in one of them. Throughout,
+f(m) = m log2 m with f(0) = 0, and g(m) = f(m) - f(m - 1), which is increasing and concave.
+Every function names the page of its proof in :data:`PROOFS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Context, Decimal, localcontext
+from functools import lru_cache
+from typing import TypeVar
+
+from dpmic import _validate
+from dpmic.errors import ParameterError
+
+__all__ = ["PROOFS", "mice", "mice_paper", "micr", "micr_paper", "rounding"]
+
+PROOFS = {
+    "micr": "docs/proofs/micr-sensitivity.md",
+    "mice": "docs/proofs/mice-sensitivity.md",
+    "micr, other statistics": "docs/proofs/other-statistics.md",
+    "rounding": "docs/proofs/rounding.md",
+}
+"""The page, from the root of the repository, that proves what each function returns."""
+
+MAX_N = 2**31 - 1
+"""Records are counted in 32-bit integers."""
+
+UNBOUNDED = {
+    "mcn": "one record can move MCN across its range, at every n",
+    "gmic": "one record can lift GMIC from 0 to a half and more, since one small entry rules it",
+}
+"""Statistics that are refused, and why (docs/proofs/other-statistics.md)."""
+
+SHORTLIST = 1e-9
+"""Relative distance from the rough maximum within which bounds are computed exactly."""
+
+Number = TypeVar("Number", float, Decimal)
+
+# 50 digits. Cancellation costs at most 12 of them while n < 2**31, and SLACK covers what is left.
+_DIGITS = Context(prec=50)
+_SLACK = 1 + Decimal("1e-30")
+_LN2 = _DIGITS.ln(Decimal(2))
+
+
+def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
+    """Return the sensitivity of MICr, or of another statistic read off its matrix.
+
+    ======  =====================================================================
+    mic     g(n) / n = h2(1 / n), exactly: attained for all n, B and c
+    mev     g(n) / n, exactly
+    tic     the mean over k, l >= 2, k l <= B of Delta_kl (the normalised TIC)
+    mas     2 max Delta_kl
+    ======  =====================================================================
+
+    with Delta_kl = g(n) / n if min(k, l) = 2, else S(n) / (n log2 min(k, l)), where
+    S(n) = g(ceil((n + 1) / 2)) + g(floor((n + 1) / 2)). None exceeds 1. Proofs:
+    docs/proofs/micr-sensitivity.md and docs/proofs/other-statistics.md.
+
+    Parameters
+    ----------
+    n : int
+        The number of records, at least 2.
+    B : float, optional
+        The most cells in a grid; "tic" and "mas" need it, the others do not depend on it.
+    statistic : {"mic", "mev", "tic", "mas"}
+        "mcn" and "gmic" have no useful bound and are refused.
+
+    Examples
+    --------
+    >>> round(micr(1000), 5), round(micr(25), 5)
+    (0.01141, 0.24229)
+    >>> round(micr(1000, 80, statistic="tic"), 5)
+    0.01085
+    """
+    records, cells = _records(n), None if B is None else _cells(n, B)
+    if statistic in UNBOUNDED:
+        raise ParameterError(
+            f"statistic = {statistic!r}",
+            f"it has no useful sensitivity: {UNBOUNDED[statistic]}",
+            "pass 'mic', 'mev', 'tic' or 'mas'",
+        )
+    if statistic in ("mic", "mev"):
+        return _of_edge(records)
+    if statistic not in ("tic", "mas"):
+        raise ParameterError(
+            f"statistic = {statistic!r}",
+            "statistic is not known",
+            "pass 'mic', 'mev', 'tic' or 'mas'",
+        )
+    if cells is None:
+        raise ParameterError(
+            "B = None", f"the sensitivity of {statistic} depends on it", "pass B of at least 4"
+        )
+    return (_of_mean if statistic == "tic" else _of_asymmetry)(records, cells)
+
+
+def mice(n: int, B: float, *, lmax: int | None = None) -> float:
+    """Return a bound on the sensitivity of MICe whose ties are broken by priorities.
+
+    The largest T(k, l) / (n log2 k) over 2 <= k <= l <= lmax with k l <= B, and at most 1. With
+    m_j, floor(n / l) or ceil(n / l), the sizes of the l columns and M the largest,
+
+        T(2, l) = sum_j g(m_j) + max(0, g(M - 1) - 2),
+        T(k, l) = sum_j g(m_j) + (k - 1) g(M - 1)  for k >= 3.
+
+    Proof: docs/proofs/mice-sensitivity.md. The priorities must not depend on the data; grouped
+    ties have no such bound.
+
+    Parameters
+    ----------
+    n : int
+        The number of records, at least 2.
+    B : float
+        The most cells in a grid, at least 4.
+    lmax : int, optional
+        The most columns in a grid, at least 2; by default floor(B / 2). The bound falls with it.
+
+    Examples
+    --------
+    >>> round(mice(1000, 1000**0.6), 3), round(mice(1000, 1000**0.6, lmax=12), 3)
+    (0.204, 0.1)
+    """
+    records, cells = _records(n), _cells(n, B)
+    columns = cells // 2
+    if lmax is not None:
+        columns = min(columns, _validate.whole(lmax, "lmax", least=2))
+    return _of_ranks(records, cells, columns)
+
+
+def micr_paper(n: int) -> float:
+    """Return the published bound for MICr, (4 log2 n + 6) / n, for comparison.
+
+    Lazarsfeld, Johnson and Adeniran, ICML 2022, for n >= 4.
+
+    Examples
+    --------
+    >>> round(micr_paper(1000), 5), round(micr_paper(1000) / micr(1000), 2)
+    (0.04586, 4.02)
+    """
+    records = _records(n)
+    with localcontext(_DIGITS):
+        return _up((4 * _log2(records) + 6) / records)
+
+
+def mice_paper(n: int, B: float) -> float:
+    """Return the published bound for MICe, B (2 log2 n + 4.8) / n, for comparison.
+
+    Lazarsfeld, Johnson and Adeniran, ICML 2022, for n >= 6. Grids have a whole number of cells,
+    so floor(B) stands for B.
+
+    Examples
+    --------
+    >>> round(mice_paper(1000, 1000**0.6), 2)
+    1.56
+    """
+    records, cells = _records(n), _cells(n, B)
+    with localcontext(_DIGITS):
+        return _up(cells * (2 * _log2(records) + Decimal("4.8")) / records)
+
+
+def rounding(n: int, B: float) -> float:
+    """Return a bound on what float64 does to a score: |computed - exact|.
+
+    2**-50 (floor(B) + 32) log2 n holds for every entry of a characteristic matrix of MICe or MICr, and
+    for the MIC, MEV, MAS and normalised TIC read off it. Proof: docs/proofs/rounding.md. The
+    computed score's sensitivity is then at most that of the exact one plus twice this.
+
+    Examples
+    --------
+    >>> rounding(1000, 1000**0.6) < 1e-12
+    True
+    """
+    records, cells = _records(n), _cells(n, B)
+    with localcontext(_DIGITS):
+        return _up((cells + 32) * _log2(records) / 2**50)
+
+
+def _records(n: object) -> int:
+    """Return the number of records, a whole number from 2 to MAX_N."""
+    records = _validate.whole(n, "n", least=2)
+    if records > MAX_N:
+        raise ParameterError(
+            f"n = {n!r}", "records are counted in 32-bit integers", f"pass at most {MAX_N}"
+        )
+    return records
+
+
+def _cells(n: int, B: object) -> int:
+    """Return the most cells in a grid: k l is a whole number, so floor(B) says the same."""
+    if B is None:
+        raise ParameterError("B = None", "the bound depends on it", "pass B of at least 4")
+    return math.floor(_validate.cells(n, None, B))
+
+
+@lru_cache(maxsize=1024)
+def _of_edge(n: int) -> float:
+    """Return g(n) / n, which is h2(1 / n)."""
+    with localcontext(_DIGITS):
+        return min(_up(_g(n) / n), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _of_mean(n: int, cells: int) -> float:
+    """Return the mean of Delta_kl over all entries, 2 (floor(B / m) - m) + 1 for m = min(k, l)."""
+    with localcontext(_DIGITS):
+        count = {m: 2 * (cells // m - m) + 1 for m in range(2, math.isqrt(cells) + 1)}
+        total = sum((size * _of_entry(n, m) for m, size in count.items()), Decimal(0))
+        return min(_up(total / sum(count.values())), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _of_asymmetry(n: int, cells: int) -> float:
+    """Return twice the largest Delta_kl, where m = min(k, l) runs to sqrt(B)."""
+    with localcontext(_DIGITS):
+        largest = max(_of_entry(n, m) for m in range(2, math.isqrt(cells) + 1))
+        return min(_up(2 * largest), 1.0)
+
+
+def _of_entry(n: int, m: int) -> Decimal:
+    """Return Delta_kl for m = min(k, l)."""
+    if m == 2:
+        return _g(n) / n
+    return (_g((n + 2) // 2) + _g((n + 1) // 2)) / (n * _log2(m))
+
+
+@lru_cache(maxsize=1024)
+def _of_ranks(n: int, cells: int, most_columns: int) -> float:
+    """Return the largest T(k, l) / (n log2 k): roughly for all, exactly for the largest."""
+    grids = [(k, l) for l in range(2, most_columns + 1) for k in range(2, min(l, cells // l) + 1)]
+    rough = [_moved(n, k, l, _rough_g) / (n * math.log2(k)) for k, l in grids]
+    enough = max(rough) * (1 - SHORTLIST)
+    with localcontext(_DIGITS):
+        exact = max(
+            _moved(n, k, l, _g) / (n * _log2(k))
+            for (k, l), value in zip(grids, rough, strict=True)
+            if value >= enough
+        )
+        return min(_up(exact), 1.0)
+
+
+def _moved(n: int, k: int, l: int, g: Callable[[int], Number]) -> Number:
+    """Return T(k, l): the most by which n times the information of k rows can change."""
+    size, larger = divmod(n, l)
+    most = size + 1 if larger else size
+    columns = larger * g(size + 1) + (l - larger) * g(size)
+    again = g(most - 1)
+    return columns + (max(again - 2, g(1)) if k == 2 else (k - 1) * again)
+
+
+@lru_cache(maxsize=8192)
+def _rough_g(m: int) -> float:
+    """Return g(m), with g(0) = 0, to a few units in the last place."""
+    return math.log2(m) + (m - 1) * math.log1p(1 / (m - 1)) / math.log(2) if m > 1 else 0.0
+
+
+def _g(m: int) -> Decimal:
+    """Return g(m), with g(0) = 0."""
+    return m * _log2(m) - (m - 1) * _log2(m - 1) if m > 1 else Decimal(0)
+
+
+@lru_cache(maxsize=8192)
+def _log2(m: int) -> Decimal:
+    """Return log2 m, with relative error below 1e-48."""
+    return _DIGITS.divide(_DIGITS.ln(Decimal(m)), _LN2)
+
+
+def _up(value: Decimal) -> float:
+    """Return a float that is not below the number that was computed as ``value``."""
+    above = value * _SLACK
+    nearest = float(above)
+    return nearest if nearest >= above else math.nextafter(nearest, math.inf)

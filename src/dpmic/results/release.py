@@ -1,0 +1,168 @@
+"""A published number with its guarantee. Nothing here was ever un-noised."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from dpmic import _validate
+from dpmic.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A differentially private score.
+
+    Attributes
+    ----------
+    value : float
+        The published number, in [0, 1].
+    epsilon : float
+        What it cost: the proved privacy loss for the unit in ``guarantee``.
+    n : int
+        The number of records, which is public.
+    names : (str, str)
+        What the two variables are called.
+    mechanism, statistic : str
+        How the number was made, and of what.
+    parameters : dict
+        B, c and what else fixes the grids; all public and chosen without looking at the data.
+    rows_per_person : int
+        How many rows one person may have.
+    sensitivity, scale, granularity : float
+        The largest change that one person can cause, the scale of the Laplace noise, and the
+        spacing of the grid on which outputs lie.
+    """
+
+    value: float
+    epsilon: float
+    n: int
+    names: tuple[str, str]
+    mechanism: str
+    statistic: str
+    parameters: Mapping[str, Any]
+    rows_per_person: int
+    sensitivity: float
+    scale: float
+    granularity: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    @property
+    def guarantee(self) -> str:
+        """The sentence that may be printed beside the number."""
+        epsilon = _rounded_up(self.epsilon)
+        unit = "one record is"
+        if self.rows_per_person > 1:
+            unit = f"all of one person's records, at most {self.rows_per_person}, are"
+        public = ", ".join(f"{name} = {_plain(v)}" for name, v in self.parameters.items())
+        return (
+            f"This {self.statistic.upper()} of {self.names[0]} and {self.names[1]} is "
+            f"differentially private with epsilon = {epsilon}: if {unit} replaced by any other, "
+            f"no published result becomes more than exp({epsilon}) times as likely or as "
+            f"unlikely; public are n = {self.n}, {public}."
+        )
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the noise's interval, not the sample's.
+
+        With probability ``level`` or more it contains the score that the same mechanism without
+        noise would have given for these records. It says nothing of other records of the same
+        kind. It is computed from ``value`` and ``scale`` alone.
+        """
+        share = _validate.real(level, "level")
+        if not 0 < share < 1:
+            raise ParameterError(f"level = {level!r}", "it is a probability", "pass 0.95")
+        # P(|noise| > h) = exp(-h / scale); outputs and inputs are rounded to the grid.
+        half = -self.scale * math.log1p(-share) + 2 * self.granularity
+        return max(self.value - half, 0.0), min(self.value + half, 1.0)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the value with its noise interval; needs matplotlib."""
+        from dpmic import plots
+
+        return plots.release(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "names": list(self.names), "parameters": dict(self.parameters)}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Release:
+        """Rebuild a release from ``to_dict`` or from parsed JSON."""
+        try:
+            first, second = fields["names"]
+            return cls(**{**fields, "names": (first, second)})
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                "this release", "it is not complete", "pass what to_dict returned"
+            ) from None
+
+    def to_json(self) -> str:
+        """Return the release as one line of JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """Rebuild a release from ``to_json``."""
+        try:
+            fields = json.loads(text)
+        except ValueError as error:
+            raise InputError("this text", f"it is not JSON ({error})", "pass to_json's") from None
+        return cls.from_dict(fields)
+
+    def __hash__(self) -> int:
+        return hash((self.value, self.epsilon, self.n, self.names, self.mechanism))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        rows = {
+            f"{self.statistic.upper()}, private": f"{self.value:.4f}",
+            "noise interval, 95%": f"{low:.4f} to {high:.4f}",
+            "epsilon": _rounded_up(self.epsilon),
+            "mechanism": self.mechanism,
+            "guarantee": self.guarantee,
+        }
+        cells = "".join(
+            f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
+            f"<td>{escape(text)}</td></tr>"
+            for name, text in rows.items()
+        )
+        return f"<table><tbody>{cells}</tbody></table>"
+
+
+def _rounded_up(epsilon: float) -> str:
+    """Write six significant digits that never understate."""
+    text = f"{epsilon:.6g}"
+    if float(text) < epsilon:
+        step = 10.0 ** (math.floor(math.log10(epsilon)) - 5)
+        text = f"{epsilon + step:.6g}"
+    return text
+
+
+def _plain(value: Any) -> str:
+    """Write a parameter as a person would."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_plain(v) for v in value) + "]"
+    return str(value)

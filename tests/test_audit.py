@@ -1,0 +1,117 @@
+import math
+
+import numpy as np
+import pytest
+from published import PublishedMICrGeom
+from scipy import stats
+
+import dpmic
+from dpmic.privacy import MICeLaplace, MICrLaplace, noise
+from dpmic.privacy.audit import _log_ratio
+
+BOX = ((0, 1), (0, 1))
+CORNER = np.full(25, 0.0), np.full(25, 0.0)
+OPPOSITE = np.r_[1.0, np.zeros(24)], np.r_[1.0, np.zeros(24)]
+
+
+class Weakened:
+    """A mechanism of ours whose noise is a share of what it should be."""
+
+    name = "weakened"
+
+    def __init__(self, mechanism, share):
+        self.epsilon = mechanism.epsilon
+        self._mechanism = mechanism
+        self._share = share
+
+    def draws(self, x, y, runs):
+        setting = self._mechanism.setting(x.size)
+        weak = noise.Laplace(setting.noise.scale * self._share, math.nan)
+        score = self._mechanism.score(x, y, setting.limits)
+        return np.clip([weak.add(score) for _ in range(runs)], 0, 1)
+
+
+def test_clopper_pearson_bounds():
+    """Against scipy's own intervals."""
+    for hits, other, runs in ((500, 200, 1000), (3, 1, 1000), (1000, 1, 1000), (7, 0, 1000)):
+        p = stats.binomtest(hits, runs).proportion_ci(0.999).low
+        q = stats.binomtest(other, runs).proportion_ci(0.999).high
+        assert _log_ratio(hits, other, runs, 0.001) == pytest.approx(math.log(p / q), abs=1e-9)
+    assert _log_ratio(0, 5, 1000, 0.001) == -math.inf
+    assert _log_ratio(1000, 1000, 1000, 0.001) < 0
+
+
+def test_the_published_geom_is_simulated_rightly():
+    """P(output = 0) is 0.025294 and 0.0034278, by exact computation (n = 25, B = 6, c = 1)."""
+    sampler = PublishedMICrGeom(1.0, seed=1)
+    for points, exact in ((CORNER, 0.025294), (OPPOSITE, 0.0034278)):
+        outputs = sampler.draws(*points, 400_000)
+        share = np.mean(outputs == 0)
+        assert share == pytest.approx(exact, abs=5 * math.sqrt(exact / 400_000))
+
+
+def test_the_published_geom_is_caught():
+    """It claims 1; its exact loss here is 1.9986."""
+    bound = dpmic.audit(
+        PublishedMICrGeom(1.0, seed=2), neighbours=(CORNER, OPPOSITE), runs=1_000_000
+    )
+    assert bound.lower > 1.5
+    assert bound.lower < 1.9986
+    assert not bound.holds
+
+
+def test_a_quick_audit_of_each_mechanism():
+    for mechanism in (MICrLaplace(1.0, BOX), MICeLaplace(1.0)):
+        bound = dpmic.audit(mechanism, runs=2_000)
+        assert bound.holds
+        assert bound.claimed == 1.0
+        assert bound.runs == 2_000
+        assert bound.to_dict()["mechanism"] == mechanism.name
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        MICrLaplace(1.0, BOX),
+        MICrLaplace(0.1, BOX),
+        MICrLaplace(3.0, BOX, statistic="mev"),
+        MICrLaplace(1.0, BOX, statistic="tic"),
+        MICrLaplace(1.0, BOX, statistic="mas"),
+        MICrLaplace(1.0, ((-5, 5), (0, 2)), B=9, c=2, rows_per_person=2),
+        MICeLaplace(1.0, B=6, c=2),
+    ],
+    ids=lambda m: f"{m.name} {m.statistic} {m.epsilon} {m.rows_per_person}",
+)
+def test_every_mechanism_stays_below_its_epsilon(mechanism):
+    bound = dpmic.audit(mechanism, n=24, runs=100_000)
+    assert bound.holds, bound
+
+
+@pytest.mark.full
+def test_the_bound_is_nearly_attained_and_weaker_noise_is_caught():
+    """The audit has teeth: 0.9 is found of an epsilon of 1, and a fifth less noise is caught."""
+    mechanism = MICrLaplace(1.0, BOX)
+    assert dpmic.audit(mechanism, runs=100_000).lower > 0.9
+    weak = dpmic.audit(Weakened(mechanism, 0.8), neighbours=(CORNER, OPPOSITE), runs=100_000)
+    assert weak.lower > 1.0
+    assert not weak.holds
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"runs": 10}, "runs = 10"),
+        ({"confidence": 1.0}, "confidence = 1.0"),
+        ({"confidence": "high"}, "confidence = 'high'"),
+        ({"n": 3}, "n = 3"),
+    ],
+)
+def test_bad_options(options, words):
+    with pytest.raises(dpmic.DpmicError, match=words):
+        dpmic.audit(MICrLaplace(1.0, BOX), **options)
+
+
+def test_a_sampler_needs_neighbours():
+    with pytest.raises(dpmic.ParameterError, match="no worst case is known; pass two datasets"):
+        dpmic.audit(PublishedMICrGeom(1.0, seed=0))

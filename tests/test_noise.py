@@ -1,0 +1,82 @@
+"""The noise is Laplace noise of the right scale, on the grid, and from OpenDP."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpmic
+from dpmic.privacy import noise
+from dpmic.privacy.noise import Laplace, calibrate
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, 0.24, 0.0114, 2e-5])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 3.0, 10.0])
+def test_calibration_is_tight_and_never_above(sensitivity, epsilon):
+    found = calibrate(sensitivity, epsilon)
+    proved = noise._measurement(found.scale).map(d_in=sensitivity)
+    assert found.epsilon == proved <= epsilon
+    assert found.scale == pytest.approx(sensitivity / epsilon, rel=1e-4)
+    assert found.epsilon == pytest.approx(epsilon, rel=1e-4)
+
+
+def test_thirty_releases_at_a_tenth_fit_into_three():
+    spent = calibrate(0.0114, 0.1).epsilon
+    assert sum(math.ceil(spent * 2**50) for _ in range(30)) <= 3 * 2**50
+
+
+def draws(scale, count, value=0.25):
+    added = Laplace(scale, math.nan)
+    return np.array([added.add(value) for _ in range(count)]) - value
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 10.0, 300.0])
+def test_goodness_of_fit(scale):
+    """Passes at the true scale; tests of 10% more and less fail, so the test can."""
+    sample = draws(scale, 6_000)
+    right = stats.kstest(sample, stats.laplace(scale=scale).cdf).pvalue
+    assert right > 1e-4
+    for wrong in (0.9, 1.1):
+        spread = stats.kstest(np.abs(sample), stats.expon(scale=scale * wrong).cdf).pvalue
+        assert spread < 1e-4
+    assert abs(np.mean(sample > 0) - 0.5) < 0.04
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("value", [0.0, 1 / 3, 0.9999999999])
+def test_outputs_lie_on_the_grid(scale, value):
+    """So the low bits, where Mironov's attack reads the score, are the same for all scores."""
+    for _ in range(200):
+        output = Laplace(scale, math.nan).add(value)
+        assert (output / noise.GRANULARITY).is_integer()
+
+
+@pytest.mark.full
+def test_mironovs_event_tells_nothing():
+    """Outputs reachable from one score and not from its neighbour would betray it: none are.
+
+    With textbook floating-point noise the set of reachable outputs depends on the score in its
+    last bits. Here both scores reach the same grid: the event "the output is one that was seen
+    for the first score" has nearly the same probability for both.
+    """
+    scale, a, b = 1e-10, 0.3, 0.3 + 1e-10  # a scale of some hundred grid points
+    first = {Laplace(scale, math.nan).add(a) for _ in range(20_000)}
+    runs = 20_000
+    hits = [sum(Laplace(scale, math.nan).add(v) in first for _ in range(runs)) for v in (a, b)]
+    assert abs(math.log(hits[0] / hits[1])) < 1.0  # sensitivity / scale = 1
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_opendp_never_sees_what_is_not_finite(value):
+    with pytest.raises(ArithmeticError, match="nothing was released"):
+        Laplace(1.0, math.nan).add(value)
+
+
+def test_fresh_noise_every_time():
+    x = np.linspace(0, 1, 100)
+    np.random.seed(0)  # noqa: NPY002 - must change nothing
+    first = [dpmic.release(x, x, epsilon=0.1, bounds=((0, 1), (0, 1))).value for _ in range(20)]
+    np.random.seed(0)  # noqa: NPY002
+    second = [dpmic.release(x, x, epsilon=0.1, bounds=((0, 1), (0, 1))).value for _ in range(20)]
+    assert first != second

@@ -1,0 +1,436 @@
+import json
+import logging
+import math
+import pickle
+import traceback
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpmic
+from dpmic import sensitivity
+from dpmic.parameters import paper
+from dpmic.privacy import MICeLaplace, MICrLaplace, mechanisms
+
+BOX = ((0, 1), (0, 1))
+RNG = np.random.default_rng(11)
+X = RNG.random(400)
+Y = (X + RNG.normal(0, 0.2, 400)).clip(0, 1)
+FRAME = pd.DataFrame({"age": X, "dose": Y, "who": np.repeat(np.arange(100), 4)})
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return dpmic.Ledger(tmp_path / "people.ledger", epsilon=3.0)
+
+
+def ask(**options):
+    return dpmic.release("age", "dose", **{"data": FRAME, "epsilon": 1.0, "bounds": BOX, **options})
+
+
+# What a release says
+
+
+def test_everything_that_is_public_is_stated():
+    published = ask()
+    assert 0 <= published.value <= 1 == float(published) / published.value
+    assert (published.n, published.names) == (400, ("age", "dose"))
+    assert (published.mechanism, published.statistic) == ("micr-laplace", "mic")
+    assert published.parameters["B"] == paper.micr_B(400, 1.0)
+    assert published.parameters["c"] == 5
+    delta = sensitivity.micr(400) + 2 * sensitivity.rounding(400, published.parameters["B"])
+    assert published.sensitivity == pytest.approx(delta, rel=1e-12)
+    assert published.sensitivity >= delta
+    assert published.scale == pytest.approx(published.sensitivity, rel=1e-8)
+    assert 0.99999 < published.epsilon <= 1
+
+
+def test_the_guarantee_is_one_sentence_with_all_of_it():
+    text = ask(epsilon=0.3).guarantee
+    assert text.count(". ") == 0
+    assert text.endswith(".")
+    for words in ("epsilon = 0.3:", "one record is replaced", "n = 400", "B = 64", "c = 5",
+                  "x bounds = [0, 1]", "age and dose"):  # fmt: skip
+        assert words in text, text
+
+
+@given(st.floats(1e-6, 10))
+def test_the_printed_epsilon_never_understates(epsilon):
+    from dpmic.results.release import _rounded_up
+
+    assert epsilon <= float(_rounded_up(epsilon)) <= epsilon * 1.00002
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_the_interval_covers_the_score_as_often_as_it_says(level):
+    mechanism = MICrLaplace(1.0, BOX, B=8)
+    exact = dpmic.micr(X[:30], Y[:30], bounds=BOX, B=8, c=5).mic
+    runs = [mechanism.release(X[:30], Y[:30]) for _ in range(1500)]
+    covered = np.mean([low <= exact <= high for low, high in (r.interval(level) for r in runs)])
+    assert covered >= level - 4 * math.sqrt(level * (1 - level) / 1500)
+    width = -2 * runs[0].scale * math.log(1 - level)
+    inside = [r.interval(level) for r in runs]
+    assert max(high - low for low, high in inside) <= width * 1.000001
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, math.nan, "0.95"])
+def test_intervals_need_a_probability(level):
+    with pytest.raises(dpmic.ParameterError, match="level = "):
+        ask().interval(level)
+
+
+def test_round_trips():
+    published = ask()
+    assert dpmic.Release.from_json(published.to_json()) == published
+    assert dpmic.Release.from_dict(json.loads(json.dumps(published.to_dict()))) == published
+    assert pickle.loads(pickle.dumps(published)) == published
+    assert hash(pickle.loads(pickle.dumps(published))) == hash(published)
+    with pytest.raises(TypeError):
+        published.parameters["B"] = 4
+    with pytest.raises(dpmic.InputError, match="not complete"):
+        dpmic.Release.from_dict({})
+    with pytest.raises(dpmic.InputError, match="not JSON"):
+        dpmic.Release.from_json("{")
+
+
+def test_html_escapes_names():
+    frame = FRAME.rename(columns={"age": "<b>age</b>"})
+    html = dpmic.release("<b>age</b>", "dose", data=frame, epsilon=1, bounds=BOX)._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;age" in html
+
+
+def test_plot_draws_the_value_and_its_interval():
+    pytest.importorskip("matplotlib").use("agg")
+    published = ask()
+    ax = published.plot()
+    bar, point = ax.lines
+    assert tuple(bar.get_xdata()) == published.interval(0.95)
+    assert point.get_xdata()[0] == published.value
+
+
+# Mechanisms
+
+
+@pytest.mark.parametrize("statistic", ["mic", "mev", "tic", "mas"])
+def test_the_noise_is_around_the_named_statistic(statistic):
+    score = dpmic.micr(X, Y, bounds=BOX, B=60, c=5)
+    exact = {"mic": score.mic, "mev": score.mev, "mas": score.mas}.get(
+        statistic, score.tic(normalised=True)
+    )
+    mechanism = MICrLaplace(10.0, BOX, B=60, c=5, statistic=statistic)
+    values = [mechanism.release(X, Y).value for _ in range(300)]
+    scale = mechanism.setting(400).noise.scale
+    assert np.median(values) == pytest.approx(exact, abs=6 * scale / math.sqrt(300))
+
+
+def test_mice_breaks_ties_afresh_each_time():
+    """On a constant column the exact scores differ from run to run; the noise is switched off."""
+    mechanism = MICeLaplace(1.0)
+    limits = mechanism.setting(60).limits
+    scores = {mechanism.score(np.zeros(60), np.zeros(60), limits) for _ in range(5)}
+    assert len(scores) == 5
+
+
+def test_mice_is_the_statistic_without_ties():
+    mechanism = MICeLaplace(1.0, B=40, c=5)
+    assert mechanism.score(X, Y, mechanism.setting(400).limits) != 0
+    x, y = RNG.permutation(400) / 1.0, RNG.permutation(400) / 1.0
+    exact = dpmic.mice(x, y, B=40, c=5).mic
+    assert mechanism.score(x, y, mechanism.setting(400).limits) == exact
+
+
+def test_lmax_lowers_the_noise_and_bounds_the_columns():
+    wide, narrow = MICeLaplace(1.0, B=100), MICeLaplace(1.0, B=100, lmax=10)
+    assert narrow.setting(1000).noise.scale < 0.5 * wide.setting(1000).noise.scale
+    assert narrow.setting(1000).limits.lmax == 10
+    assert narrow.release(RNG.random(1000), RNG.random(1000)).parameters["lmax"] == 10
+
+
+def test_rows_per_person_multiplies_the_noise():
+    one, three = MICrLaplace(1.0, BOX), MICrLaplace(1.0, BOX, rows_per_person=3)
+    ratio = three.setting(400).noise.scale / one.setting(400).noise.scale
+    assert ratio == pytest.approx(3, rel=1e-6)
+    text = three.release(X, Y).guarantee
+    assert "all of one person's records, at most 3, are replaced" in text
+
+
+def test_one_row_for_each_person():
+    published = ask(person="who")
+    assert published.n == 100
+    first = FRAME.groupby("who").first()
+    expected = dpmic.micr(first.age, first.dose, bounds=BOX, B=published.parameters["B"], c=5).mic
+    values = [ask(person="who", epsilon=10).value for _ in range(200)]
+    assert np.median(values) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("make", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+def test_people_in_other_frames(make):
+    data = make(FRAME.assign(who=FRAME.who.map(str)))
+    assert ask(data=data, person="who").n == 100
+    assert dpmic.release(X, Y, epsilon=1, bounds=BOX, person=FRAME.who.to_numpy()).n == 100
+
+
+def test_rows_without_a_person_are_refused():
+    data = FRAME.assign(who=[None, *FRAME.who[1:]])
+    with pytest.raises(dpmic.InputError, match="a row belongs to nobody"):
+        ask(data=data, person="who")
+
+
+def test_paper_parameters():
+    assert [paper.micr_B(n, 1.0) for n in (25, 250, 500, 1000, 5000, 10000)] == [
+        8, 40, 60, 80, 150, 150,
+    ]  # fmt: skip
+    assert [paper.micr_B(n, 0.1) for n in (4, 25, 750, 99999)] == [6, 6, 90, 150]
+    assert paper.micr_B(25, 0.32) == 8
+    assert paper.micr_B(25, 0.31) == 6
+
+
+def test_as_an_opendp_measurement():
+    from opendp import combinators
+
+    mechanism = MICrLaplace(0.5, BOX)
+    measurement = mechanism.to_opendp(400)
+    assert 0 <= measurement((X, Y)) <= 1
+    assert measurement.map(1) == pytest.approx(0.5)
+    assert measurement.map(1) >= mechanism.setting(400).noise.epsilon
+    assert measurement.map(3) == pytest.approx(1.5)
+    both = combinators.make_composition([measurement, MICeLaplace(1.0).to_opendp(400)])
+    assert both.map(1) == pytest.approx(1.5)
+    assert len(both((X, Y))) == 2
+    with pytest.raises(Exception, match="the measurement is for 400"):
+        measurement((X[:50], Y[:50]))
+
+
+# Refusals, before anything is spent
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epsilon": 0}, "epsilon = 0: a privacy loss is finite and above 0"),
+        ({"epsilon": -1}, "epsilon = -1"),
+        ({"epsilon": math.nan}, "epsilon = nan"),
+        ({"epsilon": math.inf}, "epsilon = inf"),
+        ({"epsilon": 11}, "epsilon = 11: above 10 .*allow_large_epsilon=True"),
+        ({"epsilon": "1"}, "epsilon = '1'"),
+        ({"epsilon": None}, "epsilon = None"),
+        ({"bounds": None}, "bounds = None"),
+        ({"bounds": ((1, 0), (0, 1))}, "bounds of x"),
+        ({"bounds": ((0, 0), (0, 1))}, "bounds of x"),
+        ({"bounds": ((0, math.nan), (0, 1))}, "upper bound of x"),
+        ({"mechanism": "laplace"}, "mechanism = 'laplace': it is not known; pass 'micr-laplace'"),
+        ({"mechanism": "micr-geom"}, "it is not known"),
+        ({"mechanism": MICrLaplace}, "it is not known"),
+        ({"mechanism": MICrLaplace(1.0, BOX)}, "pass it alone"),
+        ({"mechanism": "mice-laplace"}, "bounds = .*mice-laplace has no such option"),
+        ({"statistic": "mcn"}, "statistic = 'mcn': it has no useful sensitivity"),
+        ({"statistic": "gmic"}, "statistic = 'gmic': it has no useful sensitivity"),
+        ({"statistic": "pearson"}, "statistic = 'pearson'"),
+        ({"bounds": None, "mechanism": "mice-laplace", "statistic": "tic"}, "statistic = 'tic'"),
+        ({"bounds": None, "mechanism": "mice-laplace", "lmax": 1}, "lmax = 1"),
+        ({"colour": "red"}, "colour = 'red': micr-laplace has no such option"),
+        ({"rows_per_person": 0}, "rows_per_person = 0"),
+        ({"rows_per_person": 1.5}, "rows_per_person = 1.5"),
+        ({"master": "minepy"}, "master = 'minepy'"),
+        ({"B": 3}, "B = 3"),
+        ({"c": 0}, "c = 0"),
+        ({"c": math.inf}, "c = inf: the time of that search would depend on the data"),
+        ({"data": FRAME[:3]}, "n = 3: micr-laplace needs at least 4 records"),
+        ({"data": FRAME[:5], "bounds": None, "mechanism": "mice-laplace"}, "at least 6 records"),
+        ({"data": FRAME.assign(age="a")}, "age has dtype"),
+        ({"person": "nobody"}, "person = 'nobody': there is no such column"),
+    ],
+)
+def test_bad_questions_spend_nothing(ledger, options, words):
+    with pytest.raises(dpmic.DpmicError, match=words):
+        ask(ledger=ledger, **options)
+    assert ledger.spent == 0
+
+
+SECRET = 0.123456789012345
+
+
+@pytest.mark.parametrize(
+    "bad", [math.nan, math.inf, -math.inf, None], ids=["nan", "inf", "-inf", "none"]
+)
+def test_values_outside_the_domain_are_refused_without_a_word_about_them(ledger, bad):
+    values = [*X[:-2], SECRET, bad]
+    frame = FRAME.assign(age=pd.Series(values, dtype=float))
+    unnamed = {"epsilon": 1, "bounds": BOX, "ledger": ledger, "name": "q"}
+    for call in (
+        lambda: ask(data=frame, ledger=ledger),
+        lambda: dpmic.release(values, Y, **unnamed),
+    ):
+        with pytest.raises(dpmic.InputError) as caught:
+            call()
+        error = caught.value
+        assert "finite numbers" in str(error)
+        assert error.__context__ is None
+        assert error.__cause__ is None
+        for leak in ("nan", "inf", "399", "0.1234", "1 of"):
+            assert leak not in str(error).replace("infin", "").replace("finite", ""), leak
+    assert ledger.spent == 0
+
+
+def test_long_integers_are_refused_without_the_integer(ledger):
+    with pytest.raises(dpmic.InputError) as caught:
+        ask(data=FRAME.assign(age=[2**60 + i for i in range(400)]), ledger=ledger)
+    assert "1152921504606846976" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_large_epsilon_when_asked_for():
+    assert ask(epsilon=20, allow_large_epsilon=True).epsilon == pytest.approx(20)
+
+
+def test_the_reminder_is_unconditional_and_said_once(monkeypatch):
+    monkeypatch.setattr(mechanisms, "_reminded", False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ask(bounds=((-1e6, 1e6), (-1e6, 1e6)))
+        ask()
+    said = [w for w in caught if issubclass(w.category, dpmic.BoundsReminder)]
+    assert len(said) == 1
+    assert "never from the data" in str(said[0].message)
+
+
+# The ledger
+
+
+def test_the_same_question_costs_once(ledger):
+    first, again = ask(ledger=ledger), ask(ledger=ledger)
+    assert first == again
+    assert ledger.spent == pytest.approx(1.0)
+    (entry,) = ledger.history()
+    assert dpmic.Release.from_json(entry.answer) == first
+    assert entry.epsilon >= first.epsilon
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 0.5},
+        {"bounds": ((0, 2), (0, 1))},
+        {"statistic": "tic"},
+        {"B": 20},
+        {"c": 2},
+        {"rows_per_person": 2},
+        {"person": "who"},
+        {"name": "corrected in November"},
+        {"data": FRAME[:399]},
+    ],
+)
+def test_another_question_costs_again(ledger, change):
+    ask(ledger=ledger)
+    ask(ledger=ledger, **change)
+    assert len(ledger.history()) == 2
+
+
+def test_three_questions_fit_and_a_fourth_is_refused_before_data_is_read(ledger):
+    for statistic in ("mic", "tic", "mev"):
+        ask(ledger=ledger, statistic=statistic)
+    unreadable = FRAME.assign(age=np.nan)
+    with pytest.raises(dpmic.BudgetError, match="has spent"):
+        ask(ledger=ledger, statistic="mas", data=unreadable)
+    assert ask(ledger=ledger, statistic="mic") is not None
+
+
+def test_a_charged_question_without_an_answer_is_free(ledger, monkeypatch):
+    """As after a crash between the spend and the answer."""
+    with monkeypatch.context() as patch:
+        patch.setattr(dpmic.Ledger, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            ask(ledger=ledger, epsilon=3.0)
+    assert ledger.remaining == pytest.approx(0, abs=1e-6)
+    assert ask(ledger=ledger, epsilon=3.0).n == 400
+    assert len(ledger.history()) == 1
+
+
+def test_the_spend_is_committed_before_noise_is_drawn(ledger, monkeypatch):
+    from dpmic.privacy import noise
+
+    seen = []
+    add = noise.Laplace.add
+    monkeypatch.setattr(
+        noise.Laplace, "add", lambda *a: (seen.append(_committed(ledger.path)), add(*a))[1]
+    )
+    ask(ledger=ledger)
+    assert seen == [1]
+
+
+def _committed(path):
+    """Read what another process would find after a crash now."""
+    import shutil
+    import sqlite3
+
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    connection = sqlite3.connect(copy)
+    (rows,) = connection.execute("SELECT count(*) FROM entries").fetchone()
+    connection.close()
+    return rows
+
+
+def test_stored_answers_of_one_kind_have_one_length(ledger):
+    for name in map(str, range(10, 20)):
+        ask(ledger=ledger, name=name, epsilon=0.3)
+    answers = [entry.answer for entry in ledger.history()]
+    assert len({len(answer) for answer in answers}) == 1
+    assert len({len(answer.rstrip()) for answer in answers}) > 1
+
+
+def test_arrays_without_names_need_one(ledger):
+    with pytest.raises(dpmic.ParameterError, match="no names to keep the answer under"):
+        dpmic.release(X, Y, epsilon=1, bounds=BOX, ledger=ledger)
+    assert dpmic.release(X, Y, epsilon=1, bounds=BOX, ledger=ledger, name="a and b").n == 400
+    assert ledger.spent == pytest.approx(1)
+
+
+# Nothing un-noised leaves
+
+
+@pytest.mark.parametrize("mechanism", ["micr-laplace", "mice-laplace"])
+def test_no_output_holds_the_score(ledger, mechanism, caplog, monkeypatch):
+    """The exact score, to 6 digits or as bytes, is in no output of the private path."""
+    caplog.set_level(logging.DEBUG)
+    kinds = {"micr-laplace": MICrLaplace, "mice-laplace": MICeLaplace}
+    exact, real = [], kinds[mechanism].score
+    monkeypatch.setattr(kinds[mechanism], "score", lambda *a: exact.append(real(*a)) or exact[-1])
+    options = {"bounds": BOX} if mechanism == "micr-laplace" else {"bounds": None}
+    published = ask(mechanism=mechanism, ledger=ledger, epsilon=0.5, **options)
+    (score,) = exact
+    needles = [f"{score:.6f}"[1:], repr(score)]
+    outputs = [
+        repr(published),
+        str(published),
+        published.to_json(),
+        published.guarantee,
+        published._repr_html_(),
+        str(published.interval()),
+        caplog.text,
+        repr(ledger),
+        str(ledger.history()),
+        repr(vars(published)),
+    ]
+    for output in outputs:
+        assert not any(needle in output for needle in needles)
+    packed = np.float64(score).tobytes()
+    for binary in (pickle.dumps(published), ledger.path.read_bytes()):
+        assert packed not in binary
+        assert packed[::-1] not in binary
+        assert not any(needle.encode() in binary for needle in needles)
+
+
+def test_a_failing_draw_shows_nothing(ledger, monkeypatch):
+    """Whatever breaks inside, the error holds no score and the question stays charged."""
+    monkeypatch.setattr(MICrLaplace, "score", lambda *_: SECRET * math.inf)
+    with pytest.raises(ArithmeticError) as caught:
+        ask(ledger=ledger)
+    assert "0.123" not in "".join(traceback.format_exception(caught.value))
+    assert ledger.spent == pytest.approx(1)
