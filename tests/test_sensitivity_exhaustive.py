@@ -495,4 +495,4 @@ def test_an_adversary_never_exceeds_mice(n, B, c, rng):
     ("n", "B", "c"), [(8, 4, 1), (12, 9, 1), (16, 12, 1), (24, 6, 2), (40, 12, 2)]
 )
 def test_a_patient_adversary_never_exceeds_mice(n, B, c, rng):
-    assert attack_mice(n, Limits(B, c, "reshef"), 30_000, rng) > 0.5
+    assert attack_mice(n, Limits(B, c, "reshef"), 15_000, rng) > 0.5

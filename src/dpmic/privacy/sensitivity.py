@@ -165,9 +165,10 @@ def mice_paper(n: int, B: float) -> float:
 def rounding(n: int, B: float) -> float:
     """Return a bound on what float64 does to a score: |computed - exact|.
 
-    2**-50 (floor(B) + 32) log2 n holds for every entry of a characteristic matrix of MICe or MICr, and
-    for the MIC, MEV, MAS and normalised TIC read off it. Proof: docs/proofs/rounding.md. The
-    computed score's sensitivity is then at most that of the exact one plus twice this.
+    2**-50 (floor(B) + 32) log2 n holds for every entry of a characteristic matrix of MICe or
+    MICr, and for the MIC, MEV, MAS and normalised TIC read off it. Proof:
+    docs/proofs/rounding.md. The computed score's sensitivity is then at most that of the exact
+    one plus twice this.
 
     Examples
     --------
