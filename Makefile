@@ -15,13 +15,14 @@ help:
 demo: .venv/demo.done
 	@$(BIN)/dpmic demo
 
-test: .venv/test.done lint
-	@echo "dpmic: running the tests on all cores"
-	@$(BIN)/python -m pytest -q -n auto
+test: .venv/test.done
+	@echo "dpmic: running the tests on all cores, some minutes"
+	@$(BIN)/python -m pytest -q -n auto -rs
+	@$(MAKE) --no-print-directory lint
 
 test-full: .venv/full.done
-	@echo "dpmic: running the slow evidence"
-	@$(BIN)/python -m pytest -q -m full -n auto
+	@echo "dpmic: running the slow evidence, a quarter of an hour or more"
+	@$(BIN)/python -m pytest -q -m full -n auto -rs
 
 lint: .venv/test.done
 	@echo "dpmic: ruff and mypy"

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -6,8 +7,9 @@ from published import PublishedMICrGeom
 from scipy import stats
 
 import dpmic
+from dpmic import frames
 from dpmic.privacy import MICeLaplace, MICrLaplace, noise
-from dpmic.privacy.audit import _log_ratio
+from dpmic.privacy.audit import _log_ratio, _worst_case
 
 BOX = ((0, 1), (0, 1))
 CORNER = np.full(25, 0.0), np.full(25, 0.0)
@@ -27,8 +29,11 @@ class Weakened:
     def draws(self, x, y, runs):
         setting = self._mechanism.setting(x.size)
         weak = noise.Laplace(setting.noise.scale * self._share, math.nan)
-        score = self._mechanism.score(x, y, setting.limits)
-        return np.clip([weak.add(score) for _ in range(runs)], 0, 1)
+        pair = frames.pair(x, y)
+        scores = (self._mechanism.score(pair, setting) for _ in range(runs))
+        if isinstance(self._mechanism, MICrLaplace):
+            scores = itertools.repeat(next(scores), runs)
+        return np.clip([weak.add(score) for score in scores], 0, 1)
 
 
 def test_clopper_pearson_bounds():
@@ -69,33 +74,52 @@ def test_a_quick_audit_of_each_mechanism():
         assert bound.to_dict()["mechanism"] == mechanism.name
 
 
+# A mechanism, n, and the share of its sensitivity by which the attack's neighbours differ. The
+# bounds of MAS and of several rows are not attained, so there the attack finds less.
+ATTACKED = [
+    (MICrLaplace(1.0, BOX), 25, 1.0),
+    (MICrLaplace(0.1, BOX), 25, 1.0),
+    (MICrLaplace(3.0, BOX, statistic="mev"), 24, 1.0),
+    (MICrLaplace(1.0, BOX, statistic="tic"), 24, 1.0),
+    (MICrLaplace(1.0, BOX, statistic="mas"), 24, 0.77),
+    (MICrLaplace(1.0, ((-5, 5), (0, 2)), B=9, c=2, rows_per_person=2), 24, 0.82),
+    (MICeLaplace(1.0, B=4, c=1), 6, 1.0),
+]
+names = [f"{m.name} {m.statistic} {m.epsilon} {m.rows_per_person}" for m, _, _ in ATTACKED]
+
+
+@pytest.mark.parametrize(("mechanism", "n", "share"), ATTACKED, ids=names)
+def test_the_attack_finds_neighbours_that_are_far_apart(mechanism, n, share):
+    setting = mechanism.setting(n)
+    first, second = (
+        mechanism.score(frames.pair(*points), setting) for points in _worst_case(mechanism, n)
+    )
+    assert abs(first - second) <= setting.sensitivity
+    assert abs(first - second) >= share * setting.sensitivity * (1 - 1e-6)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("mechanism", "n", "share"), ATTACKED, ids=names)
+def test_every_mechanism_stays_below_its_epsilon(mechanism, n, share):
+    """And comes close to it, where the neighbours are worst-case and noise is not all there is."""
+    bound = dpmic.audit(mechanism, n=n, runs=100_000)
+    assert bound.holds, bound
+    if mechanism.epsilon >= 1:
+        assert bound.lower > 0.85 * share * mechanism.epsilon, bound
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "mechanism",
-    [
-        MICrLaplace(1.0, BOX),
-        MICrLaplace(0.1, BOX),
-        MICrLaplace(3.0, BOX, statistic="mev"),
-        MICrLaplace(1.0, BOX, statistic="tic"),
-        MICrLaplace(1.0, BOX, statistic="mas"),
-        MICrLaplace(1.0, ((-5, 5), (0, 2)), B=9, c=2, rows_per_person=2),
-        MICeLaplace(1.0, B=6, c=2),
-    ],
-    ids=lambda m: f"{m.name} {m.statistic} {m.epsilon} {m.rows_per_person}",
+    ("mechanism", "n", "weaker"),
+    [(MICrLaplace(1.0, BOX), 25, 0.8), (MICeLaplace(1.0, B=4, c=1), 6, 0.8)],
+    ids=["micr-laplace", "mice-laplace"],
 )
-def test_every_mechanism_stays_below_its_epsilon(mechanism):
-    bound = dpmic.audit(mechanism, n=24, runs=100_000)
-    assert bound.holds, bound
-
-
-@pytest.mark.full
-def test_the_bound_is_nearly_attained_and_weaker_noise_is_caught():
-    """The audit has teeth: 0.9 is found of an epsilon of 1, and a fifth less noise is caught."""
-    mechanism = MICrLaplace(1.0, BOX)
-    assert dpmic.audit(mechanism, runs=100_000).lower > 0.9
-    weak = dpmic.audit(Weakened(mechanism, 0.8), neighbours=(CORNER, OPPOSITE), runs=100_000)
-    assert weak.lower > 1.0
-    assert not weak.holds
+def test_weaker_noise_is_caught(mechanism, n, weaker):
+    """The audit has teeth: a fifth less noise is caught."""
+    neighbours = _worst_case(mechanism, n)
+    bound = dpmic.audit(Weakened(mechanism, weaker), neighbours=neighbours, runs=100_000)
+    assert bound.lower > 1.0
+    assert not bound.holds
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,8 @@ def test_options_reach_the_statistic(run):
         (["no.csv", "a", "b"], "no.csv: there is no such file"),
         (["t.xls", "a", "b"], "the ending '.xls' is not known; use one of .arrow, .csv"),
         (["latin.csv", "a", "b"], "its text is not UTF-8; save it as UTF-8"),
-        (["semicolon.csv", "a", "b"], "it has one column, 'a;b'; separate columns by commas"),
+        (["semicolon.csv", "a", "b"], "its header is one column, 'a;b'; separate columns by"),
+        (["european.csv", "a", "b"], "its header is one column, 'a;b'; separate columns by"),
         (["long.csv", "a", "b"], "column 'a': it holds whole numbers that float64 would round"),
         (
             ["t.csv", "a", "b", "--statistic", "micr", "--bounds", "zzz=0:1"],
@@ -97,6 +98,7 @@ def test_errors_are_one_line_and_exit_code_two(run, tmp_path, arguments, words):
     (tmp_path / "t.xls").write_text("a,b\n")
     (tmp_path / "latin.csv").write_bytes("größe,b\n1,2\n".encode("latin-1"))
     (tmp_path / "semicolon.csv").write_text("a;b\n1;2\n")
+    (tmp_path / "european.csv").write_text("a;b\n1,5;2,5\n")
     (tmp_path / "long.csv").write_text("a,b\n" + "".join(f"{2**64 + i},{i}\n" for i in range(9)))
     (tmp_path / "double.csv").write_text("a,a,b\n1,2,3\n")
     code, out, err = run("score", *arguments)

@@ -27,6 +27,8 @@ __all__ = [
     "limits",
     "real",
     "refuse_large_master",
+    "snapped",
+    "upwards",
     "whole",
 ]
 
@@ -74,13 +76,16 @@ def real(value: object, name: str) -> float:
     return number
 
 
-def whole(value: object, name: str, *, least: int) -> int:
-    """Return a whole number that is not below the least one."""
+def whole(value: object, name: str, *, least: int, most: int | None = None) -> int:
+    """Return a whole number within its range."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ParameterError(
             f"{name} = {value!r}", f"{name} must be a whole number", f"pass {least} or more"
         )
-    return int(value)
+    number = int(value)
+    if most is not None and number > most:
+        raise ParameterError(f"{name} = {value!r}", "it is too large", f"pass at most {most}")
+    return number
 
 
 def epsilon(value: object, *, allow_large: bool = False) -> float:
@@ -97,6 +102,14 @@ def epsilon(value: object, *, allow_large: bool = False) -> float:
             "pass a smaller epsilon, or allow_large_epsilon=True if that is meant",
         )
     return loss
+
+
+def upwards(value: float) -> str:
+    """Write a number in six digits that never understate it."""
+    text = f"{value:.6g}"
+    if float(text) < value:
+        text = f"{value + 10.0 ** (math.floor(math.log10(value)) - 5):.6g}"
+    return text
 
 
 def choice(value: object, name: str, kinds: object) -> str:
@@ -116,7 +129,7 @@ def cells(n: int, alpha: object, B: object) -> float:
             raise ParameterError(
                 f"alpha = {alpha!r}", "alpha must lie in (0, 1]", "pass B=... for a fixed limit"
             )
-        limit, written = max(_snapped(n**exponent), 4.0), f"alpha = {alpha!r} with n = {n}"
+        limit, written = max(snapped(n**exponent), 4.0), f"alpha = {alpha!r} with n = {n}"
     else:
         limit, written = real(B, "B"), f"B = {B!r}"
     if limit < 4:
@@ -130,7 +143,7 @@ def cells(n: int, alpha: object, B: object) -> float:
     return limit
 
 
-def _snapped(value: float) -> float:
+def snapped(value: float) -> float:
     """Return the whole number that rounding has missed: 32 ** 0.6 is 8, not 7.999999999999999."""
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < 1e-9 * value else float(value)

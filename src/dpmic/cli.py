@@ -95,7 +95,7 @@ def demo() -> None:
     scored = score_every_pair(table)
     typer.echo(f"MICe of all {len(scored)} pairs, the strongest ten:\n")
     _print_pairs(scored[:10])
-    typer.echo("\nNext: dpmic score --help, or import dpmic in Python.")
+    typer.echo("\nNext: . .venv/bin/activate, then dpmic score --help, or import dpmic in Python.")
 
 
 def _bounds(written: list[str], x: str, y: str) -> tuple[object, object]:
@@ -134,7 +134,7 @@ def _print_score(result: Score, x: str, y: str) -> None:
     table.add_column(style="dim")
     rows = [
         ("MIC", result.mic, "strength, from 0 to 1"),
-        ("TIC", result.tic(normalised=True), "mean over all grids, for tests"),
+        ("TIC, normalised", result.tic(normalised=True), "mean over all grids"),
         ("MAS", result.mas, "how far from monotone"),
         ("MEV", result.mev, "how close to a function"),
         ("MCN", result.mcn(), "log2 of the cells needed"),

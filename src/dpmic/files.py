@@ -29,8 +29,11 @@ def read(path: str) -> pyarrow.Table:
         known = ", ".join(sorted(_READERS))
         raise InputError(path, f"the ending {ending!r} is not known", f"use one of {known}")
     try:
-        table = reader(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes())
-        names = table.column_names  # decoded only now
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if ending in (".csv", ".tsv"):
+            _refuse_other_delimiters(content, path, "," if ending == ".csv" else "\t")
+        table = reader(content)
+        _ = table.column_names  # decoded only now
     except UnicodeDecodeError:
         raise InputError(path, "its text is not UTF-8", "save it as UTF-8") from None
     except (pyarrow.ArrowException, OSError) as error:
@@ -38,13 +41,18 @@ def read(path: str) -> pyarrow.Table:
         raise InputError(path, first_line, f"check that it is a valid {ending} file") from None
     if table.num_rows == 0:
         raise InputError(path, "it has no rows", "check that it holds more than a header")
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|,"):
+    return table
+
+
+def _refuse_other_delimiters(content: bytes, path: str, delimiter: str) -> None:
+    """Refuse a header that other marks than the expected one divide."""
+    header = content.partition(b"\n")[0].decode().strip()
+    if delimiter not in header and any(mark in header for mark in ";\t|,"):
         raise InputError(
             path,
-            f"it has one column, {names[0]!r}",
+            f"its header is one column, {header!r}",
             "separate columns by commas in .csv and by tabs in .tsv files",
         )
-    return table
 
 
 def _read_csv(content: bytes, delimiter: str = ",") -> pyarrow.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpmic import _validate
 from dpmic.errors import DependencyError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def release(published: Release, ax: Axes | None) -> Axes:
     ax.set_yticks([])
     ax.set_xlabel(f"{published.statistic.upper()}, with the 95% interval of its noise")
     names = " and ".join(map(_literal, published.names))
-    ax.set_title(f"{names}, epsilon = {published.epsilon:.6g}")
+    ax.set_title(f"{names}, epsilon = {_validate.upwards(published.epsilon)}")
     return ax
 
 

@@ -55,8 +55,11 @@ _REFUSED = (
 )
 
 
-def column(values: Any, name: str) -> NDArray[np.float64]:
+def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.float64]:
     """Read an array-like or series into a new C-contiguous array, with NaN for missing values.
+
+    Without ``categories`` ordered categories are refused whose list may have been taken from
+    the records (pandas, pyarrow): a record's rank then depends on the other records.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def column(values: Any, name: str) -> NDArray[np.float64]:
     elif isinstance(values, np.ndarray):
         result = _from_numpy(values, name)
     else:
-        result = _from_foreign(values, name)
+        result = _from_foreign(values, name, categories)
     if not result.size:
         raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
     infinite = np.flatnonzero(np.isinf(result))
@@ -120,7 +123,7 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
     return np.array(values, dtype=np.float64, order="C")
 
 
-def _from_foreign(values: Any, name: str) -> NDArray[np.float64]:
+def _from_foreign(values: Any, name: str, categories: bool) -> NDArray[np.float64]:
     """Read a series of any engine, or whatever else turns itself into an array."""
     import narwhals as nw
 
@@ -134,7 +137,7 @@ def _from_foreign(values: Any, name: str) -> NDArray[np.float64]:
     if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
         native = native.array.__arrow_array__()  # a pandas series of a pyarrow type
     if nw.dependencies.is_into_series(native):
-        return _from_series(native, name)
+        return _from_series(native, name, categories)
     if not hasattr(native, "__array__"):
         raise InputError(
             f"{name} has type {type(values).__name__}",
@@ -153,7 +156,7 @@ def _from_foreign(values: Any, name: str) -> NDArray[np.float64]:
     return _from_numpy(array, name)
 
 
-def _from_series(native: Any, name: str) -> NDArray[np.float64]:
+def _from_series(native: Any, name: str, categories: bool) -> NDArray[np.float64]:
     import narwhals as nw
 
     series = nw.from_native(native, series_only=True)
@@ -164,8 +167,9 @@ def _from_series(native: Any, name: str) -> NDArray[np.float64]:
     if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         return _from_numpy(series.cast(nw.Float64).to_numpy(), name)
     if isinstance(dtype, nw.Enum):
-        codes = native.to_physical() if hasattr(native, "to_physical") else native.cat.codes
-        ranks = _from_foreign(codes, name)
+        fixed = hasattr(native, "to_physical")  # the list of a polars Enum is part of its type
+        _check_categories(fixed or categories, name)
+        ranks = _from_foreign(native.to_physical() if fixed else native.cat.codes, name, False)
         return np.where(ranks < 0, np.nan, ranks)  # pandas codes a missing value as -1
     own = native.type if hasattr(native, "type") else native.dtype  # pyarrow says type
     if str(own).lower() == "null":
@@ -173,6 +177,7 @@ def _from_series(native: Any, name: str) -> NDArray[np.float64]:
     if isinstance(getattr(own, "subtype", own), np.dtype):
         return _from_numpy(np.asarray(native), name)  # pandas: sparse, or what numpy refuses too
     if getattr(own, "ordered", False):  # a flag of pyarrow that narwhals drops
+        _check_categories(categories, name)
         return _from_dictionary(native, name)
     raise _refusal(f"{name} has dtype {own}", type(dtype))
 
@@ -208,7 +213,7 @@ def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:
         ) from None
     parts = [np.empty(0)]
     for chunk, values in zip(chunks.chunks, dictionaries, strict=True):
-        codes = _from_foreign(chunk.indices, name)
+        codes = _from_foreign(chunk.indices, name, categories=False)
         codes[np.isnan(codes)] = -1  # the nan at the end
         parts.append(np.array([*(ranks.get(v, np.nan) for v in values), np.nan])[codes.astype(int)])
     return np.concatenate(parts)
@@ -224,6 +229,15 @@ def _is_number(kind: type) -> bool:
 def _refusal(value: str, kind: type) -> InputError:
     names = {parent.__name__ for parent in kind.__mro__}
     return next(InputError(value, why, remedy) for known, why, remedy in _REFUSED if known & names)
+
+
+def _check_categories(allowed: bool, name: str) -> None:
+    if not allowed:
+        raise InputError(
+            f"column {name}",
+            "a category's rank would depend on which categories the records hold",
+            "pass numbers by a list fixed beforehand, or a polars Enum",
+        )
 
 
 def _check_exact(integers: Iterable[Any], name: str) -> None:

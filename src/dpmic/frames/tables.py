@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpmic.errors import InputError, ParameterError, RefusedValueError
 from dpmic.frames.columns import LEAST_RECORDS, column
 
-__all__ = ["Missing", "Pair", "first_rows", "length", "names_of", "pair", "table"]
+__all__ = ["Missing", "Pair", "Source", "find", "first_rows", "pair", "read", "table"]
 
 Missing = Literal["raise", "drop"]
 
@@ -28,6 +28,63 @@ class Pair:
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     names: tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Two columns that were found and not yet read, with what they are called.
+
+    ``named`` tells whether both have a name of their own.
+    """
+
+    x: Any
+    y: Any
+    names: tuple[str, str]
+    named: bool
+
+    @property
+    def n(self) -> int:
+        """The number of records, for which no value is looked at."""
+        return _length(self.x, self.names[0])
+
+    def take(self, rows: NDArray[np.int64]) -> Source:
+        """Return the records at some positions, still not read."""
+        x, y = _take(self.x, rows), _take(self.y, rows)
+        return Source(x, y, self.names, self.named)
+
+
+def find(x: Any, y: Any, data: Any = None) -> Source:
+    """Find two columns, and look at nothing but their labels."""
+    if data is not None:
+        frame, labels = _open(data)
+        x, y = _pick(labels, x, "x"), _pick(labels, y, "y")
+        return Source(frame[x], frame[y], (str(x), str(y)), True)
+    names = _series_name(x), _series_name(y)
+    return Source(x, y, (names[0] or "x", names[1] or "y"), all(names))
+
+
+def read(source: Source, *, missing: Missing = "raise", categories: bool = True) -> Pair:
+    """Read two columns that were found; see :func:`pair` and :func:`column`."""
+    names = source.names
+    a = column(source.x, names[0], categories=categories)
+    b = column(source.y, names[1], categories=categories)
+    if a.size != b.size:
+        raise InputError(
+            f"{names[0]}, {names[1]}",
+            f"their lengths differ, {a.size} and {b.size}",
+            "pass one value of each per record",
+        )
+    if missing == "raise":
+        _check_complete(a, names[0])
+        _check_complete(b, names[1])
+    complete = ~(np.isnan(a) | np.isnan(b))
+    if complete.sum() < LEAST_RECORDS:
+        raise InputError(
+            f"{complete.sum()} of {a.size} records are complete",
+            f"a score needs at least {LEAST_RECORDS} records",
+            "pass more data",
+        )
+    return Pair(a[complete], b[complete], names)
 
 
 def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pair:
@@ -65,28 +122,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
         raise ParameterError(
             f"missing = {missing!r}", "there is no such option", 'pass "raise" or "drop"'
         )
-    names = names_of(x, y, data)
-    if data is not None:
-        frame, _ = _open(data)
-        x, y = frame[x], frame[y]
-    a, b = column(x, names[0]), column(y, names[1])
-    if a.size != b.size:
-        raise InputError(
-            f"{names[0]}, {names[1]}",
-            f"their lengths differ, {a.size} and {b.size}",
-            "pass one value of each per record",
-        )
-    if missing == "raise":
-        _check_complete(a, names[0])
-        _check_complete(b, names[1])
-    complete = ~(np.isnan(a) | np.isnan(b))
-    if complete.sum() < LEAST_RECORDS:
-        raise InputError(
-            f"{complete.sum()} of {a.size} records are complete",
-            f"a score needs at least {LEAST_RECORDS} records",
-            "pass more data",
-        )
-    return Pair(a[complete], b[complete], names)
+    return read(find(x, y, data), missing=missing)
 
 
 def table(data: Any) -> dict[str, NDArray[np.float64]]:
@@ -103,21 +139,11 @@ def table(data: Any) -> dict[str, NDArray[np.float64]]:
     return {str(label): column(frame[label], str(label)) for label in labels}
 
 
-def length(x: Any, data: Any = None) -> int:
-    """Return how many records there are, without looking at any."""
-    if data is not None:
-        frame, _ = _open(data)
-        return int(frame.shape[0])
-    try:
-        return len(x)
-    except TypeError:
-        return int(column(x, "x").size)  # refuses what has no length, and says why
+def first_rows(person: Any, data: Any, n: int) -> NDArray[np.int64]:
+    """Return the position of each person's first row among n, in order.
 
-
-def first_rows(person: Any, data: Any = None) -> NDArray[np.int64]:
-    """Return the position of each person's first row, in order.
-
-    Looks at nothing but the identifiers, which may be of any type; a missing one is refused.
+    Looks at nothing but the identifiers, which may be of any hashable type; a missing one is
+    refused.
     """
     import narwhals as nw
 
@@ -126,22 +152,46 @@ def first_rows(person: Any, data: Any = None) -> NDArray[np.int64]:
         frame, labels = _open(data)
         label = _pick(labels, person, name)
         name, person = str(label), frame[label]
+    if _length(person, name) != n:
+        raise InputError(f"column {name}", f"it does not have {n} rows", "pass one for each record")
     series = nw.from_native(person, series_only=True, pass_through=True)
-    values = series.to_list() if isinstance(series, nw.Series) else list(person)
     first: dict[Hashable, int] = {}
-    for row, value in enumerate(values):
-        if value is None or value != value:
+    for row, value in enumerate(series.to_list() if isinstance(series, nw.Series) else person):
+        if not isinstance(value, Hashable) or isinstance(value, tuple):
+            raise InputError(f"column {name}", "these are not names or numbers", "pass one column")
+        absent = value is None or type(value).__name__ in ("NAType", "NaTType")
+        if absent or (isinstance(value, float) and value != value):
             raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
         first.setdefault(value, row)
     return np.fromiter(first.values(), np.int64)
 
 
-def names_of(x: Any, y: Any, data: Any = None) -> tuple[str, str]:
-    """Return what two columns are called: labels, names of series, else x and y."""
-    if data is not None:
-        labels = _open(data)[1]
-        return str(_pick(labels, x, "x")), str(_pick(labels, y, "y"))
-    return _series_name(x, "x"), _series_name(y, "y")
+def _length(values: Any, name: str) -> int:
+    """Return how many values there are, without looking at any."""
+    if isinstance(values, str):
+        raise InputError(
+            repr(values), "this is a column name but no frame was given", "pass data=frame"
+        )
+    try:
+        return len(values)
+    except TypeError:
+        raise InputError(
+            f"{name} has type {type(values).__name__}",
+            "a column has one value per record, in order",
+            "pass a list, an array or a series",
+        ) from None
+
+
+def _take(values: Any, rows: NDArray[np.int64]) -> Any:
+    """Return the values at some positions, in the same engine where that has a way."""
+    import narwhals as nw
+
+    if isinstance(values, (list, tuple, range)):
+        return [values[row] for row in rows]
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return series[rows.tolist()].to_native()
+    return values.take(rows) if hasattr(values, "take") else np.asarray(values)[rows]
 
 
 def _check_complete(values: NDArray[np.float64], name: str) -> None:
@@ -150,7 +200,7 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
         raise RefusedValueError(
             name,
             f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            'pass missing="drop" or fill them',
+            'pass missing="drop" (--missing drop) or fill them',
             name,
         )
 
@@ -162,9 +212,9 @@ def _check_unique(name: str, count: int) -> None:
         )
 
 
-def _series_name(values: Any, default: str) -> str:
+def _series_name(values: Any) -> str:
     name = getattr(values, "name", None)
-    return str(name) or default if isinstance(name, (str, int, tuple)) else default
+    return str(name) if isinstance(name, (str, int, tuple)) else ""
 
 
 def _open(data: Any) -> tuple[Any, list[Hashable]]:

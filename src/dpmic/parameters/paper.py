@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from dpmic import _validate
+
 __all__ = ["MICE_C", "MICR_C", "mice_B", "micr_B"]
 
 MICR_C = 5
@@ -41,5 +43,11 @@ def micr_B(n: int, epsilon: float) -> int:  # noqa: N802 - the paper's name
 
 
 def mice_B(n: int) -> float:  # noqa: N802 - the paper's name
-    """Return B of MICe-Lap for n records: max(n ** 0.6, 4), as the paper has it."""
-    return float(max(n**0.6, 4.0))
+    """Return B of MICe-Lap for n records: max(n ** 0.6, 4), as the paper has it, and at most 5000.
+
+    Examples
+    --------
+    >>> mice_B(32), mice_B(10**7)
+    (8.0, 5000.0)
+    """
+    return min(max(_validate.snapped(n**0.6), 4.0), float(_validate.MAX_B))

@@ -14,9 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate
+from dpmic import _validate, frames
 from dpmic.errors import ParameterError
-from dpmic.frames import Pair
 from dpmic.privacy.mechanisms import Mechanism, MICrLaplace
 from dpmic.results import AuditBound
 
@@ -61,8 +60,8 @@ def audit(
     confidence : float
         The probability that the bound is true.
     neighbours : ((x, y), (x, y)), optional
-        Two datasets that differ in one record; needed for a Sampler. By default those that
-        change the mechanism's score most, or nearly.
+        Two datasets that differ in one person's rows; needed for a Sampler. By default the
+        furthest apart that a search finds.
 
     Returns
     -------
@@ -102,11 +101,14 @@ def _draws(mechanism: Mechanism | Sampler, points: Points, runs: int) -> Floats:
     """Run a mechanism many times. MICr's score is no random variable: it is computed once."""
     if not isinstance(mechanism, Mechanism):
         return mechanism.draws(*points, runs)
-    pair = Pair(*points, ("x", "y"))
-    if isinstance(mechanism, MICrLaplace):
-        draw = mechanism.seal(pair)
-        return np.array([draw().value for _ in range(runs)])
-    return np.array([mechanism.seal(pair)().value for _ in range(runs)])
+    source = frames.find(*points)
+    setting, pair = mechanism.setting(source.n), frames.read(source)
+    once = mechanism.score(pair, setting) if isinstance(mechanism, MICrLaplace) else None
+    outputs = np.empty(runs)
+    for i in range(runs):
+        score = mechanism.score(pair, setting) if once is None else once
+        outputs[i] = mechanism.publish(score, source, setting).value
+    return outputs
 
 
 def _hits(outputs: Floats, event: Event) -> int:
@@ -140,52 +142,39 @@ def _log_ratio(likely: int, unlikely: int, runs: int, miss: float) -> float:
     return math.log(p / q) if p > 0 else -math.inf
 
 
-def _worst_case(mechanism: Mechanism, n: int) -> Neighbours:
-    if isinstance(mechanism, MICrLaplace):
-        return _opposite_corners(mechanism, n)
-    return _climb(mechanism, n)
+def _worst_case(mechanism: Mechanism, n: int, *, trials: int = 2_000) -> Neighbours:
+    """Climb towards two datasets, different in one person's rows, whose scores differ most.
 
-
-def _opposite_corners(mechanism: MICrLaplace, n: int) -> Neighbours:
-    """All records in one corner, and one of them moved to the opposite: MICr changes by Delta."""
-    (x0, x1), (y0, y1) = mechanism.bounds
-    x, y = np.full(n, x0), np.full(n, y0)
-    moved_x, moved_y = x.copy(), y.copy()
-    moved_x[0], moved_y[0] = x1, y1
-    return (x, y), (moved_x, moved_y)
-
-
-def _climb(mechanism: Mechanism, n: int, *, trials: int = 2_000) -> Neighbours:
-    """Climb towards n points in general position, one of them moved, whose scores differ most.
-
-    Only ranks matter to MICe, so points are a permutation and a move is two new ranks.
+    MICr starts where the proof attains its bound: all records in one corner, and one person's
+    moved to the opposite one. Coordinates are drawn from a lattice within the bounds, which
+    reaches every cell of small grids. Only ranks matter to MICe: any coordinate will do.
     """
-    limits = mechanism.setting(n).limits
-    rng = np.random.default_rng(0)
-    x, y = np.arange(float(n)), rng.permutation(n).astype(float)
-    move = _random_move(n, rng)
-    best, widest = _neighbours(x, y, move), -1.0
+    rng = np.random.default_rng(0)  # of the attack, not of the noise
+    setting, rows = mechanism.setting(n), min(mechanism.rows_per_person, n)
+    if isinstance(mechanism, MICrLaplace):
+        lattices = [np.linspace(*interval, 13) for interval in mechanism.bounds]
+        first = np.array([np.full(n, lattice[0]) for lattice in lattices])
+        second = first.copy()
+        second[:, :rows] = [[lattice[-1]] for lattice in lattices]
+    else:
+        lattices = [rng.random(1_000_000)] * 2
+        first = rng.random((2, n))
+        second = first.copy()
+
+    def gap(a: Floats, b: Floats) -> float:
+        scores = [mechanism.score(frames.pair(*points), setting) for points in (a, b)]
+        return abs(scores[0] - scores[1])
+
+    widest = gap(first, second)
     for _ in range(trials):
-        tried_y, tried_move = y.copy(), move
-        if rng.random() < 0.5:
-            i, j = rng.integers(n, size=2)
-            tried_y[[i, j]] = tried_y[[j, i]]
-        else:
-            tried_move = _random_move(n, rng)
-        candidate = _neighbours(x, tried_y, tried_move)
-        first, second = (mechanism.score(*points, limits) for points in candidate)
-        if abs(first - second) >= widest:
-            best, widest, y, move = candidate, abs(first - second), tried_y, tried_move
-    return best
-
-
-def _random_move(n: int, rng: np.random.Generator) -> tuple[int, float, float]:
-    """Return which record moves, and to where between the other ranks."""
-    return int(rng.integers(n)), rng.integers(n + 1) - 0.5, rng.integers(n + 1) - 0.5
-
-
-def _neighbours(x: Floats, y: Floats, move: tuple[int, float, float]) -> Neighbours:
-    record, new_x, new_y = move
-    moved_x, moved_y = x.copy(), y.copy()
-    moved_x[record], moved_y[record] = new_x, new_y
-    return (x, y), (moved_x, moved_y)
+        a, b = first.copy(), second.copy()
+        record, axis = rng.integers(n), rng.integers(2)
+        b[axis, record] = rng.choice(lattices[axis])
+        if record >= rows:
+            a[axis, record] = b[axis, record]  # everybody else is the same in both
+        elif rng.random() < 0.5:
+            a[axis, record] = rng.choice(lattices[axis])
+        tried = gap(a, b)
+        if tried >= widest:
+            first, second, widest = a, b, tried
+    return (first[0], first[1]), (second[0], second[1])

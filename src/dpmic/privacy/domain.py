@@ -1,34 +1,56 @@
-"""Reading private columns: a domain check whose refusals say nothing of the values."""
+"""Reading private columns, and keeping what was read out of errors."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
+from typing import TypeVar
 
 from dpmic import frames
 from dpmic.errors import InputError, RefusedValueError
-from dpmic.frames import Pair
+from dpmic.frames import Pair, Source
 
-__all__ = ["private_pair"]
+__all__ = ["private_pair", "shielded"]
+
+Result = TypeVar("Result")
 
 
-def private_pair(x: Any, y: Any, data: Any, rows: NDArray[np.int64] | None = None) -> Pair:
+def private_pair(source: Source) -> Pair:
     """Read two columns of finite numbers, or refuse naming the column alone.
 
-    The domain of every mechanism is finite numbers. A refusal is meant for the data steward; it
-    holds no value, count or position. Records are never dropped, since that would make their
-    number private; ``rows`` picks those that count by their position.
+    The domain of every mechanism is numbers that float64 holds exactly and finitely. A refusal is
+    meant for the data steward; it holds no value, count or position. Records are never dropped,
+    since that would make their number private, and categories must have a list that is fixed
+    beforehand, since a record's cell may depend on that record alone.
     """
     try:
-        pair = frames.pair(x, y, data=data)
-        return pair if rows is None else Pair(pair.x[rows], pair.y[rows], pair.names)
+        pair = frames.read(source, categories=False)
+        if pair.x.size != source.n:
+            raise InputError(
+                f"n = {source.n}", f"the columns hold {pair.x.size} values", "pass plain arrays"
+            )
+        return pair
     except RefusedValueError as refused:
         column = refused.column
+    except InputError:
+        raise  # about types and lengths
+    except Exception:  # of the columns' own code, whose words we do not know
+        column = " or ".join(source.names)
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
-        "the domain of a private release is finite numbers, and a value lies outside it",
+        "a private release takes finite numbers that float64 holds exactly, and a value is not one",
         "clean or fill the column by a rule that looks at one record at a time",
     )
+
+
+def shielded(call: Callable[[], Result]) -> Result:
+    """Call, and let no exception carry frames or contexts in which the exact score is a variable.
+
+    A traceback that prints local variables, a debugger or a crash reporter would show it.
+    """
+    try:
+        return call()
+    except BaseException as error:
+        failure = error
+    failure.__context__ = failure.__cause__ = None
+    raise failure.with_traceback(None)

@@ -44,7 +44,7 @@ SETTINGS = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA ful
 
 NETWORK = re.compile(
     r"(fuse\.)?(9p|afs|beegfs|ceph|ceph-fuse|cifs|coda|davfs2?|gcsfuse|glusterfs|gpfs|lustre|ncpfs|nfs4?"
-    r"|juicefs|rclone|s3fs|smb3|smbfs|sshfs|vboxsf)"
+    r"|juicefs|rclone|s3fs|smb3|smbfs|sshfs|vboxsf|virtiofs|vmhgfs(-fuse)?)"
 )
 """File systems of other machines, as Linux calls them."""
 
@@ -246,7 +246,8 @@ class Ledger:
             total, spent = self._read()
         except LedgerError as error:
             return f"Ledger({str(self.path)!r}, unusable: {error.reason})"
-        return f"Ledger({str(self.path)!r}, spent {_up(spent):.6g} of {_down(total):.6g})"
+        amounts = f"{_validate.upwards(_up(spent))} of {_down(total):.6g}"
+        return f"Ledger({str(self.path)!r}, spent {amounts})"
 
 
 def _units(epsilon: object) -> Fraction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,15 +20,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, summaries
+from dpmic import _validate, frames, summaries
 from dpmic._validate import Bounds, Limits, Master
 from dpmic.counts.memory import Records
 from dpmic.errors import BoundsReminder, InputError, ParameterError
-from dpmic.frames import Pair
+from dpmic.frames import Pair, Source
 from dpmic.grids import MassAxis, steps
 from dpmic.parameters import paper
 from dpmic.privacy import noise, sensitivity
-from dpmic.privacy.domain import private_pair
+from dpmic.privacy.domain import private_pair, shielded
 from dpmic.results import Release
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.family import range_search
@@ -35,6 +36,8 @@ from dpmic.statistics.family import range_search
 __all__ = ["MECHANISMS", "MICeLaplace", "MICrLaplace", "Mechanism", "Setting"]
 
 Floats = NDArray[np.float64]
+
+LEAST_EPSILON = 1e-9
 
 _READ_OFF: dict[str, Callable[[Floats], float]] = {
     "mic": summaries.mic,
@@ -46,10 +49,14 @@ _READ_OFF: dict[str, Callable[[Floats], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a mechanism does with n records; a function of n and its options alone."""
+    """What a mechanism does with n records; a function of n and its options alone.
+
+    ``one_row`` is the largest change that one row can cause, ``sensitivity`` that of a person.
+    """
 
     n: int
     limits: Limits
+    one_row: float
     sensitivity: float
     noise: noise.Laplace
 
@@ -66,29 +73,42 @@ class Mechanism(ABC):
 
     def setting(self, n: int) -> Setting:
         """Return everything that is fixed before data is looked at."""
-        if n < self.least_n:
+        if _validate.whole(n, "n", least=0) < self.least_n:
             raise InputError(
                 f"n = {n}", f"{self.name} needs at least {self.least_n} records", "pass more data"
             )
         limits = self._limits(n)
-        # Delta of the exact score, plus what rounding adds for each of two neighbours. A person
-        # with m rows is a chain of m replacements, and no score changes by more than 1.
+        # Delta of the exact score, plus what rounding adds for each of two neighbours.
         one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
-        delta = min(self.rows_per_person * one * (1 + 2**-50), 1.0)
-        return Setting(n, limits, delta, noise.calibrate(delta, self.epsilon))
+        delta = _of_rows(self.rows_per_person, one)
+        return Setting(n, limits, one, delta, noise.calibrate(delta, self.epsilon))
 
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish the score of two columns; :func:`dpmic.release` knows ledgers and people."""
-        return self.seal(private_pair(x, y, data))()
+        source = frames.find(x, y, data)
+        setting = self.setting(source.n)
+        pair = private_pair(source)
+        return shielded(lambda: self.publish(self.score(pair, setting), source, setting))
 
-    def seal(self, pair: Pair) -> Callable[[], Release]:
-        """Compute the score and return a draw of noise around it, to be called once.
-
-        Two steps, so that a ledger can commit the spend between them.
-        """
-        setting = self.setting(pair.x.size)
-        score = self.score(pair.x, pair.y, setting.limits)
-        return lambda: self._describe(setting.noise.add(score), pair.names, setting)
+    def publish(
+        self, score: float, source: Source, setting: Setting, person: str | None = None
+    ) -> Release:
+        """Add noise to a score, once, and clip: the only step from private to public."""
+        noisy = setting.noise.add(score)
+        return Release(
+            value=min(max(noisy, 0.0), 1.0),
+            epsilon=setting.noise.epsilon,
+            n=setting.n,
+            names=source.names,
+            mechanism=self.name,
+            statistic=self.statistic,
+            parameters=self.public(setting.limits),
+            rows_per_person=self.rows_per_person,
+            person=person,
+            sensitivity=setting.sensitivity,
+            scale=setting.noise.scale,
+            granularity=noise.GRANULARITY,
+        )
 
     def to_opendp(self, n: int) -> Any:
         """Return an OpenDP measurement on pairs (x, y) of arrays of n records.
@@ -99,37 +119,22 @@ class Mechanism(ABC):
         """
         from opendp import domains, measurements, measures, metrics, mod
 
-        per_row = self.setting(n).noise.epsilon / self.rows_per_person
+        setting = self.setting(n)
         mod.enable_features("contrib", "honest-but-curious")
 
         def function(data: tuple[Any, Any]) -> float:
-            pair = private_pair(*data, None)
-            if pair.x.size != n:
-                raise InputError(f"n = {pair.x.size}", f"the measurement is for {n}", "pass those")
-            return self.seal(pair)().value
+            released = self.release(*data)
+            if released.n != n:
+                raise InputError(f"n = {released.n}", f"the measurement is for {n}", "pass those")
+            return released.value
 
         return measurements.make_user_measurement(
             domains.user_domain(f"pairs of {n} finite records", lambda data: len(data) == 2),
             metrics.change_one_distance(),
             measures.max_divergence(),
             function,
-            lambda rows: math.nextafter(rows * per_row, math.inf),
+            lambda rows: setting.noise.loss(_of_rows(rows, setting.one_row)),
             TO=float,
-        )
-
-    def _describe(self, noisy: float, names: tuple[str, str], setting: Setting) -> Release:
-        return Release(
-            value=min(max(noisy, 0.0), 1.0),
-            epsilon=setting.noise.epsilon,
-            n=setting.n,
-            names=names,
-            mechanism=self.name,
-            statistic=self.statistic,
-            parameters=self.public(setting.limits),
-            rows_per_person=self.rows_per_person,
-            sensitivity=setting.sensitivity,
-            scale=setting.noise.scale,
-            granularity=noise.GRANULARITY,
         )
 
     @abstractmethod
@@ -141,7 +146,7 @@ class Mechanism(ABC):
         """Return the proved sensitivity of the exact score."""
 
     @abstractmethod
-    def score(self, x: Floats, y: Floats, limits: Limits) -> float:
+    def score(self, pair: Pair, setting: Setting) -> float:
         """Compute the score, without noise: never to be shown."""
 
     @abstractmethod
@@ -197,6 +202,8 @@ class MICrLaplace(Mechanism):
     def __post_init__(self) -> None:
         _check(self)
         object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        if not isinstance(self.statistic, str):
+            raise ParameterError(f"statistic = {self.statistic!r}", "it is a name", "pass 'mic'")
         sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
         _remind()
 
@@ -208,9 +215,9 @@ class MICrLaplace(Mechanism):
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.micr(n, limits.B, statistic=self.statistic)
 
-    def score(self, x: Floats, y: Floats, limits: Limits) -> float:
+    def score(self, pair: Pair, setting: Setting) -> float:
         """Compute the statistic of MICr, without noise."""
-        matrix = range_search(x, y, self.bounds, limits).matrix()
+        matrix = range_search(pair.x, pair.y, self.bounds, setting.limits).matrix()
         return _READ_OFF[self.statistic](matrix)
 
     def public(self, limits: Limits) -> dict[str, Any]:
@@ -276,11 +283,11 @@ class MICeLaplace(Mechanism):
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.mice(n, limits.B, lmax=limits.lmax)
 
-    def score(self, x: Floats, y: Floats, limits: Limits) -> float:
+    def score(self, pair: Pair, setting: Setting) -> float:
         """Compute MICe, without noise, in a fresh order of ties."""
-        x_axis = MassAxis.ranked(x, _secret_priorities(x.size))
-        y_axis = MassAxis.ranked(y, _secret_priorities(y.size))
-        search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(limits))
+        x_axis = MassAxis.ranked(pair.x, _secret_priorities(setting.n))
+        y_axis = MassAxis.ranked(pair.y, _secret_priorities(setting.n))
+        search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(setting.limits))
         return summaries.mic(search.matrix())
 
     def public(self, limits: Limits) -> dict[str, Any]:
@@ -291,7 +298,11 @@ class MICeLaplace(Mechanism):
 def _check(mechanism: MICrLaplace | MICeLaplace) -> None:
     """Check what both mechanisms take."""
     epsilon = _validate.epsilon(mechanism.epsilon, allow_large=mechanism.allow_large_epsilon)
-    rows = _validate.whole(mechanism.rows_per_person, "rows_per_person", least=1)
+    rows = _validate.whole(mechanism.rows_per_person, "rows_per_person", least=1, most=2**31)
+    if epsilon < LEAST_EPSILON:
+        raise ParameterError(
+            f"epsilon = {epsilon!r}", "so small a loss publishes noise alone", "pass epsilon=1"
+        )
     object.__setattr__(mechanism, "epsilon", epsilon)
     object.__setattr__(mechanism, "rows_per_person", rows)
     _validate.choice(mechanism.master, "master", Master)
@@ -299,6 +310,11 @@ def _check(mechanism: MICrLaplace | MICeLaplace) -> None:
         raise ParameterError(
             "c = inf", "the time of that search would depend on the data", "pass a finite c"
         )
+
+
+def _of_rows(rows: int, one_row: float) -> float:
+    """Return the largest change by a chain of replaced rows; no score changes by more than 1."""
+    return min(rows * one_row * (1 + 2**-50), 1.0)
 
 
 _reminded = False
@@ -313,8 +329,16 @@ def _remind() -> None:
             "bounds must come from what the columns mean, never from the data itself: "
             "a minimum or maximum of the data would not be protected",
             BoundsReminder,
-            stacklevel=2,
+            stacklevel=_depth_of_caller(),
         )
+
+
+def _depth_of_caller() -> int:
+    """Return how many frames above the warning the first line outside this package is."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpmic"):
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 def _secret_priorities(n: int) -> NDArray[np.int64]:

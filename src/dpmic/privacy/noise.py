@@ -33,6 +33,10 @@ class Laplace:
             raise ArithmeticError("a score is not finite: nothing was released")
         return float(_measurement(self.scale)(value))
 
+    def loss(self, sensitivity: float) -> float:
+        """Return the privacy loss that OpenDP proves for a score that changes by this much."""
+        return float(_measurement(self.scale).map(d_in=sensitivity))
+
 
 def calibrate(sensitivity: float, epsilon: float) -> Laplace:
     """Return the least noise whose privacy loss, by OpenDP's own map, is at most epsilon.

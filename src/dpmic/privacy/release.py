@@ -7,7 +7,7 @@ from typing import Any
 
 from dpmic import frames
 from dpmic.errors import ParameterError
-from dpmic.privacy.domain import private_pair
+from dpmic.privacy.domain import private_pair, shielded
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
@@ -70,20 +70,39 @@ def release(
     (True, 5000)
     """
     chosen = _mechanism(mechanism, epsilon, bounds, options)
-    rows = None if person is None else frames.first_rows(person, data)
-    n = frames.length(x, data) if rows is None else rows.size
-    setting = chosen.setting(n)
+    _check(ledger, name)
+    source = frames.find(x, y, data)
+    keeper = None if person is None else (person if isinstance(person, str) else "person")
+    if person is not None:
+        source = source.take(frames.first_rows(person, data, source.n))
+    setting = chosen.setting(source.n)
     if ledger is None:
-        return chosen.seal(private_pair(x, y, data, rows))()
-    question = _question(chosen, setting, frames.names_of(x, y, data), name, rows is not None)
+        pair = private_pair(source)
+        return shielded(
+            lambda: chosen.publish(chosen.score(pair, setting), source, setting, keeper)
+        )
+    question = _question(chosen, setting, source, name, keeper)
     answer = ledger.answer(question)
     if answer is None:
         ledger.check(question, setting.noise.epsilon)  # refused before a value is read
-        pair = private_pair(x, y, data, rows)
+        pair = private_pair(source)
         ledger.spend(question, setting.noise.epsilon)  # committed before noise is drawn
-        draw = chosen.seal(pair)
-        answer = ledger.settle(question, lambda: _text(draw()))
+
+        def draw_and_store() -> str:
+            score = chosen.score(pair, setting)
+            return ledger.settle(
+                question, lambda: _text(chosen.publish(score, source, setting, keeper))
+            )
+
+        answer = shielded(draw_and_store)
     return Release.from_json(answer)
+
+
+def _check(ledger: object, name: object) -> None:
+    if not isinstance(ledger, Ledger | None):
+        raise ParameterError(f"ledger = {ledger!r}", "it is no Ledger", "pass dpmic.Ledger(path)")
+    if name is not None and (not isinstance(name, str) or not name):
+        raise ParameterError(f"name = {name!r}", "it is no text", "pass a name such as 'age, 2026'")
 
 
 def _text(published: Release) -> str:
@@ -122,24 +141,24 @@ def _mechanism(
 def _question(
     mechanism: Mechanism,
     setting: Setting,
-    names: tuple[str, str],
+    source: frames.Source,
     name: str | None,
-    one_row_each: bool,
+    person: str | None,
 ) -> str:
     """Return the text under which a ledger keeps the answer: names and options, never data."""
-    if name is None and names == ("x", "y"):
+    if name is None and not source.named:
         raise ParameterError(
-            "ledger", "these arrays have no names to keep the answer under", "pass name='...'"
+            "ledger", "an array has no name to keep the answer under", "pass name='...'"
         )
     asked = {
         "name": name,
-        "columns": names,
+        "columns": source.names,
         "mechanism": mechanism.name,
         "statistic": mechanism.statistic,
         "parameters": mechanism.public(setting.limits),
         "epsilon": mechanism.epsilon,
         "rows_per_person": mechanism.rows_per_person,
-        "one_row_each": one_row_each,
+        "person": person,
         "n": setting.n,
     }
     return json.dumps(asked, sort_keys=True)

@@ -40,6 +40,8 @@ class Release:
         B, c and what else fixes the grids; all public and chosen without looking at the data.
     rows_per_person : int
         How many rows one person may have.
+    person : str or None
+        The column of identifiers, where only the first row of each person was used.
     sensitivity, scale, granularity : float
         The largest change that one person can cause, the scale of the Laplace noise, and the
         spacing of the grid on which outputs lie.
@@ -53,6 +55,7 @@ class Release:
     statistic: str
     parameters: Mapping[str, Any]
     rows_per_person: int
+    person: str | None
     sensitivity: float
     scale: float
     granularity: float
@@ -63,8 +66,10 @@ class Release:
     @property
     def guarantee(self) -> str:
         """The sentence that may be printed beside the number."""
-        epsilon = _rounded_up(self.epsilon)
+        epsilon = _validate.upwards(self.epsilon)
         unit = "one record is"
+        if self.person is not None:
+            unit = f"one person (by {self.person}; of each only the first record is used) is"
         if self.rows_per_person > 1:
             unit = f"all of one person's records, at most {self.rows_per_person}, are"
         public = ", ".join(f"{name} = {_plain(v)}" for name, v in self.parameters.items())
@@ -105,11 +110,14 @@ class Release:
         """Rebuild a release from ``to_dict`` or from parsed JSON."""
         try:
             first, second = fields["names"]
-            return cls(**{**fields, "names": (first, second)})
+            rebuilt = cls(**{**fields, "names": (first, second)})
+            numbers = (rebuilt.epsilon, rebuilt.sensitivity, rebuilt.scale, rebuilt.granularity)
+            sound = 0 <= rebuilt.value <= 1 and all(0 < v < math.inf for v in numbers)
         except (KeyError, TypeError, ValueError):
-            raise InputError(
-                "this release", "it is not complete", "pass what to_dict returned"
-            ) from None
+            sound = False
+        if not sound:
+            raise InputError("this release", "it is not complete", "pass what to_dict returned")
+        return rebuilt
 
     def to_json(self) -> str:
         """Return the release as one line of JSON."""
@@ -120,7 +128,7 @@ class Release:
         """Rebuild a release from ``to_json``."""
         try:
             fields = json.loads(text)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise InputError("this text", f"it is not JSON ({error})", "pass to_json's") from None
         return cls.from_dict(fields)
 
@@ -138,7 +146,7 @@ class Release:
         rows = {
             f"{self.statistic.upper()}, private": f"{self.value:.4f}",
             "noise interval, 95%": f"{low:.4f} to {high:.4f}",
-            "epsilon": _rounded_up(self.epsilon),
+            "epsilon": _validate.upwards(self.epsilon),
             "mechanism": self.mechanism,
             "guarantee": self.guarantee,
         }
@@ -150,19 +158,10 @@ class Release:
         return f"<table><tbody>{cells}</tbody></table>"
 
 
-def _rounded_up(epsilon: float) -> str:
-    """Write six significant digits that never understate."""
-    text = f"{epsilon:.6g}"
-    if float(text) < epsilon:
-        step = 10.0 ** (math.floor(math.log10(epsilon)) - 5)
-        text = f"{epsilon + step:.6g}"
-    return text
-
-
 def _plain(value: Any) -> str:
     """Write a parameter as a person would."""
     if isinstance(value, float):
-        return f"{value:g}"
+        return repr(value).removesuffix(".0")
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_plain(v) for v in value) + "]"
     return str(value)
