@@ -7,12 +7,12 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpmic import _validate
 from dpmic.errors import InputError, ParameterError
+from dpmic.results import html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,12 +150,7 @@ class Release:
             "mechanism": self.mechanism,
             "guarantee": self.guarantee,
         }
-        cells = "".join(
-            f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
-            f"<td>{escape(text)}</td></tr>"
-            for name, text in rows.items()
-        )
-        return f"<table><tbody>{cells}</tbody></table>"
+        return html.table(rows)
 
 
 def _plain(value: Any) -> str:

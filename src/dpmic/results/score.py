@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _validate, summaries
 from dpmic.errors import InputError, ParameterError
+from dpmic.results import html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -220,13 +221,9 @@ class Score:
             "MAS": f"{self.mas:.4f}",
             "MEV": f"{self.mev:.4f}",
             "MCN": f"{self.mcn():.4f}",
-            "best grid": f"{self.grid.k} rows &times; {self.grid.l} columns",
+            "best grid": f"{self.grid.k} rows, {self.grid.l} columns",
             "records": f"{self.n}",
             "computed with": f"{self.statistic}, B = {self.B:.6g}, c = {self.c:g}, "
             f"master {self.master}, ties {self.ties}",
         }
-        cells = "".join(
-            f'<tr><th scope="row" style="text-align:left">{name}</th><td>{value}</td></tr>'
-            for name, value in rows.items()
-        )
-        return f"<table><tbody>{cells}</tbody></table>"
+        return html.table(rows)
