@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dpmic
 from dpmic import _validate, frames, sensitivity
-from dpmic.parameters import paper
+from dpmic.parameters import tuned
 from dpmic.privacy import MICeLaplace, MICrLaplace, mechanisms
 from dpmic.privacy.release import _text
 
@@ -44,8 +44,10 @@ def test_everything_that_is_public_is_stated():
     assert 0 <= published.value <= 1 == float(published) / published.value
     assert (published.n, published.names) == (400, ("age", "dose"))
     assert (published.mechanism, published.statistic) == ("micr-laplace", "mic")
-    assert published.parameters["B"] == paper.micr_B(400, 1.0)
-    assert published.parameters["c"] == 5
+    default = tuned.lookup("micr-laplace", 400, 1.0)
+    assert (published.parameters["B"], published.parameters["c"]) == (default.B, default.c)
+    estimate = default.calibration.estimate(published.value, published.scale)
+    assert published.estimate == pytest.approx(float(estimate), rel=1e-12)
     delta = sensitivity.micr(400) + 2 * sensitivity.rounding(400, published.parameters["B"])
     assert published.sensitivity == pytest.approx(delta, rel=1e-12)
     assert published.sensitivity >= delta
@@ -54,7 +56,7 @@ def test_everything_that_is_public_is_stated():
 
 
 def test_the_guarantee_is_one_sentence_with_all_of_it():
-    text = ask(epsilon=0.3).guarantee
+    text = ask(epsilon=0.3, B=64, c=5).guarantee
     assert text.count(". ") == 0
     assert text.endswith(".")
     for words in ("epsilon = 0.3:", "one record is replaced", "n = 400", "B = 64", "c = 5",
@@ -69,7 +71,7 @@ def test_the_printed_epsilon_never_understates(epsilon):
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_the_interval_covers_the_score_as_often_as_it_says(level):
-    mechanism = MICrLaplace(1.0, BOX, B=8)
+    mechanism = MICrLaplace(1.0, BOX, B=8, c=5)
     exact = dpmic.micr(X[:30], Y[:30], bounds=BOX, B=8, c=5).mic
     runs = [mechanism.release(X[:30], Y[:30]) for _ in range(1500)]
     covered = np.mean([low <= exact <= high for low, high in (r.interval(level) for r in runs)])
@@ -168,8 +170,9 @@ def test_one_row_for_each_person():
         published.guarantee
     )
     first = FRAME.groupby("who").first()
-    expected = dpmic.micr(first.age, first.dose, bounds=BOX, B=published.parameters["B"], c=5).mic
-    values = [ask(person="who", epsilon=10).value for _ in range(200)]
+    grids = {"B": 20, "c": 5}
+    expected = dpmic.micr(first.age, first.dose, bounds=BOX, **grids).mic
+    values = [ask(person="who", epsilon=10, **grids).value for _ in range(200)]
     assert np.median(values) == pytest.approx(expected, abs=0.02)
 
 
@@ -252,15 +255,6 @@ def test_strange_columns_say_nothing_and_are_charged_nothing(ledger):
     with pytest.raises(dpmic.InputError, match="x has type"):
         dpmic.release(iter(X), Y, **options)
     assert ledger.spent == 0
-
-
-def test_paper_parameters():
-    assert [paper.micr_B(n, 1.0) for n in (25, 250, 500, 1000, 5000, 10000)] == [
-        8, 40, 60, 80, 150, 150,
-    ]  # fmt: skip
-    assert [paper.micr_B(n, 0.1) for n in (4, 25, 750, 99999)] == [6, 6, 90, 150]
-    assert paper.micr_B(25, 0.32) == 8
-    assert paper.micr_B(25, 0.31) == 6
 
 
 def test_as_an_opendp_measurement():
@@ -471,7 +465,7 @@ def _committed(path):
 @pytest.mark.parametrize("value", [0.0, 1.0, 1 / 3, 2.0**-40, 0.1])
 def test_stored_answers_of_one_kind_have_one_length(value):
     """A disk that is nearly full must not prefer short answers, such as a clipped 0."""
-    one, other = (dataclasses.replace(ask(), value=v) for v in (0.5, value))
+    one, other = (dataclasses.replace(ask(), value=v, estimate=1 - v) for v in (0.5, value))
     assert len(_text(one)) == len(_text(other))
     assert dpmic.Release.from_json(_text(other)) == other
 

@@ -19,7 +19,7 @@ from dpmic._validate import Limits
 from dpmic.counts.memory import Records
 from dpmic.grids import MassAxis, steps
 from dpmic.privacy import sensitivity
-from dpmic.statistics.characteristic import Search, _xlogx
+from dpmic.statistics.characteristic import Search, xlogx_table
 
 BOX = ((-2.0, 2.0), (-2.0, 2.0))
 UNIT = ((0.0, 1.0), (0.0, 1.0))
@@ -277,7 +277,7 @@ def two_by_two(x, row, column, n, f):
 def check_finite_part(sizes):
     counts = {}
     for n in sizes:
-        xlogx = _xlogx(n)
+        xlogx = xlogx_table(n)
         counts[n], largest = finite_part(n, xlogx, np.diff(xlogx, prepend=0.0))
         assert counts[n] == 0 if n <= 8 else largest < -0.6, n
     return counts
@@ -317,7 +317,7 @@ def test_the_constants_for_300_records_and_more():
 def test_the_table_of_x_log_x_is_within_what_the_proof_assumes():
     """m log2 m: 4 units in the last place of log2 m, and one rounded product."""
     n = 2**20
-    table = _xlogx(n)
+    table = xlogx_table(n)
     rng = np.random.default_rng(5)
     tried = {*range(3000), *(2**i for i in range(21)), *(2**i - 1 for i in range(1, 21))}
     tried |= set(rng.integers(3000, n, 3000).tolist())
@@ -336,7 +336,7 @@ def test_computed_entries_are_within_rounding_of_exact_ones(n, columns, rows, rn
         table = rng.multinomial(n, rng.dirichlet(np.full(columns * rows, skew)))
         counts = table.reshape(columns, rows).astype(np.int32)
         k_max = min(columns, 3)
-        bits = segmentation.information(counts, k_max, _xlogx(n))
+        bits = segmentation.information(counts, k_max, xlogx_table(n))
         for k in range(2, k_max + 1):
             exact = max(
                 information(np.add.reduceat(counts, (0, *cuts), axis=1))

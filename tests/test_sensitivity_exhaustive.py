@@ -24,7 +24,7 @@ from dpmic._validate import Limits
 from dpmic.counts.memory import Records
 from dpmic.grids import MassAxis, steps
 from dpmic.privacy import sensitivity
-from dpmic.statistics.characteristic import Search, _xlogx
+from dpmic.statistics.characteristic import Search, xlogx_table
 from dpmic.statistics.family import range_search
 
 BOX = ((0.0, 1.0), (0.0, 1.0))
@@ -219,7 +219,7 @@ def explore(first, n, symmetric, known, offset, binomial, cell, shape, entry, mi
 
 def largest_changes(runs, n, threads=1, symmetric=True):
     """Return the largest change of every statistic over all neighbours of n records."""
-    xlogx, binomial = _xlogx(n), binomials(n, int((runs.shape[:, 0] * runs.shape[:, 1]).max()))
+    xlogx, binomial = xlogx_table(n), binomials(n, int((runs.shape[:, 0] * runs.shape[:, 1]).max()))
     scored = []
     for columns, rows, k_max in runs.shape:
         bits = tables(n, columns, rows, k_max, xlogx, binomial)
@@ -353,7 +353,7 @@ def attack_micr(B, c, master, n, rounds, seed):
     """Return the largest change of mic over its bound; nothing may exceed its own."""
     runs = Runs.of(B, c, master)
     shapes = (runs.cell, runs.shape, runs.entry, runs.mirror, runs.edge)
-    found = climb(n, rounds, np.random.default_rng(seed), _xlogx(n), *shapes)
+    found = climb(n, rounds, np.random.default_rng(seed), xlogx_table(n), *shapes)
     found = dict(zip(runs.names(), found.tolist(), strict=True))
     assert not exceeded(found, lambda name: runs.bound(n, name))
     return found["mic"] / sensitivity.micr(n)
@@ -365,7 +365,7 @@ def attack_micr(B, c, master, n, rounds, seed):
 def test_the_enumeration_is_of_micr(B, c, master, rng):
     runs = Runs.of(B, c, master)
     for n in (4, 9, 30):
-        xlogx = _xlogx(n)
+        xlogx = xlogx_table(n)
         atoms = rng.integers(0, runs.cell.shape[1], n)
         tables_of = (runs.shape[:, 0] * runs.shape[:, 1]).max()
         values = np.zeros((len(runs.shape), tables_of, runs.shape[:, 2].max()))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ParameterError,
         RefusedValueError,
     )
+    from dpmic.evaluation.population import mic_star
     from dpmic.privacy import sensitivity
     from dpmic.privacy.audit import audit
     from dpmic.privacy.ledger import Ledger
@@ -41,6 +42,7 @@ __all__ = [
     "__version__",
     "audit",
     "mic",
+    "mic_star",
     "mice",
     "micr",
     "privacy",
@@ -65,6 +67,7 @@ _HOME = {
     "Score": "results",
     "audit": "privacy.audit",
     "mic": "statistics.family",
+    "mic_star": "evaluation.population",
     "mice": "statistics.family",
     "micr": "statistics.family",
     "release": "privacy.release",

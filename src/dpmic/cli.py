@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +27,7 @@ app = typer.Typer(
 
 Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
 Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
+Part = StrEnum("Part", ["synthetic", "real", "parameters", "all"])
 
 
 def main() -> None:
@@ -98,6 +103,44 @@ def demo() -> None:
     typer.echo("\nNext: . .venv/bin/activate, then dpmic score --help, or import dpmic in Python.")
 
 
+@app.command(epilog="Example: dpmic reproduce all --quick")
+def reproduce(
+    part: Annotated[Part, typer.Argument(help="Which part of the evaluation.")],
+    quick: Annotated[bool, typer.Option(help="A sample of it, in two minutes.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="A folder; by default reproduction or reproduction-quick.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="By default one for each core.")
+    ] = None,
+) -> None:
+    """Make the tables and figures of the paper again, beside the printed ones.
+
+    Stopped with Ctrl-C it goes on where it was when the same command is given again.
+    """
+    from dpmic.evaluation.reproduce import PARTS, reproduce
+
+    folder = output or Path("reproduction-quick" if quick else "reproduction")
+    parts = tuple(known for known in PARTS if part in (known, Part.all))
+    try:
+        with _progress() as tell:
+            page = reproduce(
+                parts,
+                folder,
+                quick=quick,
+                seed=seed,
+                workers=workers or os.cpu_count() or 1,
+                tell=tell,
+                say=lambda text: typer.echo(f"dpmic: {text}", err=True),
+            )
+    except KeyboardInterrupt:
+        typer.echo("dpmic: stopped; the same command goes on from here", err=True)
+        raise SystemExit(130) from None
+    if page is not None:
+        typer.echo(f"Tables, figures and the page are in {folder}: open {page}")
+
+
 def _bounds(written: list[str], x: str, y: str) -> tuple[object, object]:
     """Return the intervals of two columns from NAME=LOW:HIGH."""
     known = {}
@@ -121,6 +164,39 @@ def _bounds(written: list[str], x: str, y: str) -> tuple[object, object]:
                 "--bounds", f"{name} has none", f"add --bounds {name}=LOW:HIGH, from what it means"
             )
     return known[x], known[y]
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar with the time left for each stage, on stderr."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:24}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        known: dict[str, Any] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in known:
+                # What an earlier run has done says nothing of how fast this one is.
+                known[stage] = progress.add_task(stage, total=total, completed=done)
+            progress.update(known[stage], completed=done, total=total)
+
+        yield tell
 
 
 def _print_score(result: Score, x: str, y: str) -> None:

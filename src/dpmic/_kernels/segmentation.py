@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["information", "search", "trace"]
+__all__ = ["information", "informations", "search", "trace"]
 
 Table = NDArray[np.float64]
 Counts = NDArray[np.int32]
@@ -104,6 +104,19 @@ def information(counts: Counts, k_max: int, xlogx: Table) -> Table:
         constant -= xlogx[counts[j].sum()]
     for k in range(2, k_max + 1):
         bits[k] = (best[min(k, rows), rows] + constant) / n
+    return bits
+
+
+@compiled
+def informations(tables: Counts, k_max: int, xlogx: Table) -> Table:
+    """Return the information [table, number of rows] of each of many tables.
+
+    Empty tables, which noise can make, carry none.
+    """
+    bits = np.zeros((tables.shape[0], k_max + 1))
+    for i in range(tables.shape[0]):
+        if tables[i].sum() > 0:
+            bits[i] = information(tables[i], k_max, xlogx)
     return bits
 
 

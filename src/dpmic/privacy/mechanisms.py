@@ -26,7 +26,8 @@ from dpmic.counts.memory import Records
 from dpmic.errors import BoundsReminder, InputError, ParameterError
 from dpmic.frames import Pair, Source
 from dpmic.grids import MassAxis, steps
-from dpmic.parameters import paper
+from dpmic.parameters import tuned
+from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy.domain import private_pair, shielded
 from dpmic.results import Release
@@ -51,7 +52,8 @@ _READ_OFF: dict[str, Callable[[Floats], float]] = {
 class Setting:
     """What a mechanism does with n records; a function of n and its options alone.
 
-    ``one_row`` is the largest change that one row can cause, ``sensitivity`` that of a person.
+    ``one_row`` is the largest change that one row can cause, ``sensitivity`` that of a person;
+    ``calibration`` turns the value into an estimate.
     """
 
     n: int
@@ -59,6 +61,7 @@ class Setting:
     one_row: float
     sensitivity: float
     noise: noise.Laplace
+    calibration: Calibration
 
 
 class Mechanism(ABC):
@@ -68,7 +71,11 @@ class Mechanism(ABC):
     least_n: ClassVar[int]
 
     epsilon: float
+    B: float | None
+    c: float | None
+    lmax: int | None
     statistic: str
+    master: Master
     rows_per_person: int
 
     def setting(self, n: int) -> Setting:
@@ -81,10 +88,12 @@ class Mechanism(ABC):
         # Delta of the exact score, plus what rounding adds for each of two neighbours.
         one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
         delta = _of_rows(self.rows_per_person, one)
-        return Setting(n, limits, one, delta, noise.calibrate(delta, self.epsilon))
+        calibrated = noise.calibrate(delta, self.epsilon)
+        return Setting(n, limits, one, delta, calibrated, self._calibration(n))
 
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish the score of two columns; :func:`dpmic.release` knows ledgers and people."""
+        self.remind()
         source = frames.find(x, y, data)
         setting = self.setting(source.n)
         pair = private_pair(source)
@@ -94,9 +103,10 @@ class Mechanism(ABC):
         self, score: float, source: Source, setting: Setting, person: str | None = None
     ) -> Release:
         """Add noise to a score, once, and clip: the only step from private to public."""
-        noisy = setting.noise.add(score)
+        value = min(max(setting.noise.add(score), 0.0), 1.0)
         return Release(
-            value=min(max(noisy, 0.0), 1.0),
+            value=value,
+            estimate=self._estimate(value, setting),
             epsilon=setting.noise.epsilon,
             n=setting.n,
             names=source.names,
@@ -109,6 +119,9 @@ class Mechanism(ABC):
             scale=setting.noise.scale,
             granularity=noise.GRANULARITY,
         )
+
+    def remind(self) -> None:  # noqa: B027 - most have nothing to remind of
+        """Say what a user must keep in mind."""
 
     def to_opendp(self, n: int) -> Any:
         """Return an OpenDP measurement on pairs (x, y) of arrays of n records.
@@ -136,6 +149,21 @@ class Mechanism(ABC):
             lambda rows: setting.noise.loss(_of_rows(rows, setting.one_row)),
             TO=float,
         )
+
+    def _tuned(self, n: int) -> tuned.Tuned:
+        """Return the default parameters; several rows per person mean as much more noise."""
+        return tuned.lookup(self.name, n, self.epsilon / self.rows_per_person)
+
+    def _calibration(self, n: int) -> Calibration:
+        """Return what is known of default grids; of others only that scores lie in [0, 1]."""
+        default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
+        return self._tuned(n).calibration if default else Calibration()
+
+    def _estimate(self, value: float, setting: Setting) -> float:
+        """Return the estimate of MIC*; of other statistics no more is known than the value."""
+        if self.statistic != "mic":
+            return value
+        return float(setting.calibration.estimate(value, setting.noise.scale))
 
     @abstractmethod
     def _limits(self, n: int) -> Limits:
@@ -168,8 +196,8 @@ class MICrLaplace(Mechanism):
         Chosen without looking at the data, from what the columns mean. Values outside are
         clamped.
     B, c : float, optional
-        Most cells in a grid and master parts for each part; by default the paper's table,
-        interpolated (:mod:`dpmic.parameters.paper`).
+        Most cells in a grid and master parts for each part; by default tuned for n and
+        epsilon (:mod:`dpmic.parameters.tuned`).
     statistic : {"mic", "mev", "tic", "mas"}
         What is published; "tic" is normalised. MCN and GMIC have no useful bound and are refused.
     master : {"reshef", "paper"}
@@ -183,8 +211,8 @@ class MICrLaplace(Mechanism):
     --------
     >>> mechanism = MICrLaplace(1.0, ((0, 1), (0, 1)))
     >>> setting = mechanism.setting(1000)
-    >>> round(setting.sensitivity, 5), round(setting.noise.scale, 5), setting.limits.B
-    (0.01141, 0.01141, 80.0)
+    >>> round(setting.sensitivity, 5), round(setting.noise.scale, 5)
+    (0.01141, 0.01141)
     """
 
     epsilon: float
@@ -198,6 +226,7 @@ class MICrLaplace(Mechanism):
 
     name = "micr-laplace"
     least_n = 4
+    lmax = None  # MICr's sensitivity does not depend on the number of columns
 
     def __post_init__(self) -> None:
         _check(self)
@@ -205,11 +234,22 @@ class MICrLaplace(Mechanism):
         if not isinstance(self.statistic, str):
             raise ParameterError(f"statistic = {self.statistic!r}", "it is a name", "pass 'mic'")
         sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
-        _remind()
+
+    def remind(self) -> None:
+        """Say once in a process, whatever bounds and data are, where bounds must come from."""
+        global _reminded
+        if not _reminded:
+            _reminded = True
+            warnings.warn(
+                "bounds must come from what the columns mean, never from the data itself: "
+                "a minimum or maximum of the data would not be protected",
+                BoundsReminder,
+                stacklevel=_depth_of_caller(),
+            )
 
     def _limits(self, n: int) -> Limits:
-        B = paper.micr_B(n, self.epsilon) if self.B is None else self.B
-        c = paper.MICR_C if self.c is None else self.c
+        B = self._tuned(n).B if self.B is None else self.B
+        c = self._tuned(n).c if self.c is None else self.c
         return _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=math.inf)
 
     def _sensitivity(self, n: int, limits: Limits) -> float:
@@ -239,15 +279,15 @@ class MICeLaplace(Mechanism):
     epsilon : float
         The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
     B, c : float, optional
-        By default max(n ** 0.6, 4) and 15.
+        By default tuned for n and epsilon, together with ``lmax``.
     lmax : int, optional
-        The most columns a grid may have; by default floor(B / 2).
+        The most columns a grid may have; floor(B / 2) where B is given.
     master, rows_per_person, allow_large_epsilon
         As for :class:`MICrLaplace`.
 
     Examples
     --------
-    >>> scales = [MICeLaplace(1.0, lmax=l).setting(1000).noise.scale for l in (None, 12)]
+    >>> scales = [MICeLaplace(1.0, B=63, lmax=l).setting(1000).noise.scale for l in (31, 12)]
     >>> [round(scale, 3) for scale in scales]
     [0.204, 0.1]
     """
@@ -274,10 +314,12 @@ class MICeLaplace(Mechanism):
             )
 
     def _limits(self, n: int) -> Limits:
-        B = paper.mice_B(n) if self.B is None else self.B
-        c = paper.MICE_C if self.c is None else self.c
+        B = self._tuned(n).B if self.B is None else self.B
+        c = self._tuned(n).c if self.c is None else self.c
         limits = _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=n)
-        lmax = math.floor(limits.B / 2) if self.lmax is None else self.lmax
+        # With a B of one's own every number of columns that it allows is meant.
+        most = self._tuned(n).lmax if self.B is None else math.floor(limits.B / 2)
+        lmax = most if self.lmax is None else self.lmax
         return replace(limits, lmax=_validate.whole(lmax, "lmax", least=2))
 
     def _sensitivity(self, n: int, limits: Limits) -> float:
@@ -318,19 +360,6 @@ def _of_rows(rows: int, one_row: float) -> float:
 
 
 _reminded = False
-
-
-def _remind() -> None:
-    """Say once, whatever the bounds and the data are, where bounds must come from."""
-    global _reminded
-    if not _reminded:
-        _reminded = True
-        warnings.warn(
-            "bounds must come from what the columns mean, never from the data itself: "
-            "a minimum or maximum of the data would not be protected",
-            BoundsReminder,
-            stacklevel=_depth_of_caller(),
-        )
 
 
 def _depth_of_caller() -> int:

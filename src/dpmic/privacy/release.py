@@ -71,6 +71,7 @@ def release(
     """
     chosen = _mechanism(mechanism, epsilon, bounds, options)
     _check(ledger, name)
+    chosen.remind()
     source = frames.find(x, y, data)
     keeper = None if person is None else (person if isinstance(person, str) else "person")
     if person is not None:
@@ -107,7 +108,8 @@ def _check(ledger: object, name: object) -> None:
 
 def _text(published: Release) -> str:
     """Write a release in a length that tells nothing of its value: a full disk cannot choose."""
-    return published.to_json() + " " * (25 - len(repr(published.value)))
+    drawn = repr(published.value) + repr(published.estimate)
+    return published.to_json() + " " * (50 - len(drawn))
 
 
 def _mechanism(

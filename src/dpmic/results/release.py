@@ -28,6 +28,10 @@ class Release:
     ----------
     value : float
         The published number, in [0, 1].
+    estimate : float
+        The best guess of MIC* that value and noise support. It follows from the value and from
+        what is public, so it costs no privacy (:mod:`dpmic.parameters.estimate`); of other
+        statistics than MIC it is the value.
     epsilon : float
         What it cost: the proved privacy loss for the unit in ``guarantee``.
     n : int
@@ -48,6 +52,7 @@ class Release:
     """
 
     value: float
+    estimate: float
     epsilon: float
     n: int
     names: tuple[str, str]
@@ -112,7 +117,8 @@ class Release:
             first, second = fields["names"]
             rebuilt = cls(**{**fields, "names": (first, second)})
             numbers = (rebuilt.epsilon, rebuilt.sensitivity, rebuilt.scale, rebuilt.granularity)
-            sound = 0 <= rebuilt.value <= 1 and all(0 < v < math.inf for v in numbers)
+            inside = 0 <= rebuilt.value <= 1 and 0 <= rebuilt.estimate <= 1
+            sound = inside and all(0 < v < math.inf for v in numbers)
         except (KeyError, TypeError, ValueError):
             sound = False
         if not sound:
@@ -145,6 +151,7 @@ class Release:
         low, high = self.interval()
         rows = {
             f"{self.statistic.upper()}, private": f"{self.value:.4f}",
+            "estimate": f"{self.estimate:.4f}",
             "noise interval, 95%": f"{low:.4f} to {high:.4f}",
             "epsilon": _validate.upwards(self.epsilon),
             "mechanism": self.mechanism,

@@ -13,7 +13,7 @@ from dpmic.counts.memory import Records
 from dpmic.grids import Step
 from dpmic.results import Grid
 
-__all__ = ["Search"]
+__all__ = ["Search", "xlogx_table"]
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ class Search:
     def _entries(self, records: Records) -> Floats:
         """Return the entries [searched - 2, fixed - 2] found with one axis fixed."""
         size = self.steps[-1].columns - 1
-        xlogx = _xlogx(self.n)
+        xlogx = xlogx_table(self.n)
         bits = np.full((size, size), np.nan)
         found_columns = np.empty(size, np.int64)
         for i, step in enumerate(self.steps):
@@ -97,7 +97,7 @@ class Search:
     def _cuts(self, records: Records, *, columns: int, rows: int) -> tuple[Floats, Floats]:
         """Search one step again, for the cuts of the fixed and of the searched axis."""
         counted = records.count(self.steps[columns - 2])
-        chosen = _kernels.segmentation.trace(counted.table, rows, _xlogx(self.n))
+        chosen = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
         searched = records.free.cuts(counted.free_edges[chosen])
         return records.fixed.cuts(counted.fixed_edges), searched
 
@@ -110,7 +110,7 @@ def _smallest_best(matrix: Floats) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=8)
-def _xlogx(n: int) -> Floats:
+def xlogx_table(n: int) -> Floats:
     """Return the table of f(m) = m log2 m for m = 0 .. n."""
     m = np.arange(n + 1, dtype=np.float64)
     m[1:] *= np.log2(m[1:])

@@ -1,0 +1,221 @@
+"""The paper's three collections of real data sets, read from the folder ``DPMIC_DATA``.
+
+The bounds are the paper's: the least and the largest value of the data, moved apart by a
+hundredth of their distance. They look at the data, so they are **not private**. They exist in
+this evaluation alone, because the printed figures were made with them; a release takes bounds
+that were fixed beforehand.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic._validate import Bounds, Interval
+from dpmic.errors import InputError
+
+__all__ = [
+    "COLLECTIONS",
+    "DROPPED",
+    "Collection",
+    "Column",
+    "DataPair",
+    "baseball",
+    "folder",
+    "spellman23",
+    "spellman4381",
+]
+
+Floats = NDArray[np.float64]
+
+FILES = ("spellman.csv", "baseball.csv")
+REMEDY = "set DPMIC_DATA to a folder with the table that Reshef et al. used in 2011"
+
+DROPPED: Mapping[str, str] = MappingProxyType(
+    {
+        "PLAYER": "a name",
+        "Record_ID#": "an identifier",
+        "SALARY": "pay, not performance",
+        "ROOKIE": "a status of yes or no, not performance",
+        "POS": "the number of the field position, a category",
+    }
+)
+"""The columns of the baseball table that are no performance statistics, and what they are.
+
+The paper counts 129 "performance-related statistics" and does not list them. The table has 134
+columns; these five come first, and the 129 after them, from ``G`` to ``OBI%``, are all kept. The
+paper may have counted otherwise (``SALARY`` in and the constant ``PA_PR`` out are 129 as well);
+then 128 of its 8256 data sets are not ours.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DataPair:
+    """One data set: two columns, and the bounds that the paper gives them."""
+
+    label: str
+    x: Floats
+    y: Floats
+    bounds: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One variable of a collection: its name, its values and their interval."""
+
+    name: str
+    values: Floats
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collection:
+    """Data sets of n records each; ``collection[i]`` is a :class:`DataPair`.
+
+    ``pairs`` are the places of x and y in ``columns``.
+    """
+
+    name: str
+    n: int
+    columns: tuple[Column, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, index: int) -> DataPair:
+        x, y = (self.columns[place] for place in self.pairs[index])
+        return DataPair(f"{x.name} ~ {y.name}", x.values, y.values, (x.interval, y.interval))
+
+    def __iter__(self) -> Iterator[DataPair]:
+        return (self[index] for index in range(len(self)))
+
+
+def folder() -> Path:
+    """Return the folder of the two tables: ``DPMIC_DATA``, or else ``../shared/data``.
+
+    Raises
+    ------
+    InputError
+        If one of the tables is not there. It names the folder, the tables and ``DPMIC_DATA``.
+    """
+    place = Path(os.environ.get("DPMIC_DATA") or "../shared/data")
+    absent = [name for name in FILES if not (place / name).is_file()]
+    if absent:
+        raise InputError(
+            f"data folder {place}",
+            f"it has no {' and no '.join(absent)}, and the real data cannot be evaluated without",
+            f"set DPMIC_DATA to a folder that holds {' and '.join(FILES)}",
+        )
+    return place
+
+
+def spellman23() -> Collection:
+    """Return the time series of each gene: 4381 data sets of n = 23.
+
+    x is the place in the series, 1 to 23, within [0, 24]; y is the gene's own series, within
+    its own bounds.
+    """
+    table = _spellman()
+    genes = tuple(_bounded(name, row) for name, row in zip(table.rows, table.values, strict=True))
+    n = table.values.shape[1]
+    time = Column("time", _frozen(np.arange(1.0, n + 1)), (0.0, n + 1.0))
+    pairs = tuple((0, place) for place in range(1, len(genes) + 1))
+    return Collection("Spellman23", n, (time, *genes), pairs)
+
+
+def spellman4381() -> Collection:
+    """Return all pairs of time points: 253 data sets of n = 4381, all within the same bounds."""
+    table = _spellman()
+    interval = _widened(table.values)
+    columns = tuple(
+        Column(name, _frozen(values), interval)
+        for name, values in zip(table.header, table.values.T, strict=True)
+    )
+    return _all_pairs("Spellman4381", columns)
+
+
+def baseball() -> Collection:
+    """Return all pairs of statistics of the players: 8256 data sets of n = 337.
+
+    Every statistic has its own bounds. Which of the table's columns are statistics is said at
+    :data:`DROPPED`; no value is missing. One statistic, ``PA_PR``, is zero for every player. The
+    paper's recipe gives it an interval without width; ours is [-1, 1]. Its 128 data sets stay in:
+    without privacy each scores zero, whatever the grid is.
+    """
+    table = _read("baseball.csv", leave_out=tuple(DROPPED))
+    named = zip(table.header, table.values.T, strict=True)
+    return _all_pairs("Baseball", tuple(_bounded(*column) for column in named))
+
+
+COLLECTIONS: Mapping[str, Callable[[], Collection]] = MappingProxyType(
+    {"Spellman23": spellman23, "Baseball": baseball, "Spellman4381": spellman4381}
+)
+"""The collections by name, in the order of the paper's tables."""
+
+
+def _all_pairs(name: str, columns: tuple[Column, ...]) -> Collection:
+    """Pair every column with every later one."""
+    pairs = tuple(combinations(range(len(columns)), 2))
+    return Collection(name, columns[0].values.size, columns, pairs)
+
+
+def _bounded(name: str, values: Floats) -> Column:
+    """Give a column the bounds of its own values."""
+    return Column(name, _frozen(values), _widened(values))
+
+
+def _widened(values: Floats) -> Interval:
+    """Return the range of the values, a hundredth longer at both ends; not private."""
+    low, high = float(values.min()), float(values.max())
+    more = (high - low) / 100 if high > low else 1.0  # a constant needs an interval as well
+    return low - more, high + more
+
+
+def _frozen(values: Floats) -> Floats:
+    """Return a copy in one piece that cannot be written to: data sets share their columns."""
+    copy = np.array(values)
+    copy.setflags(write=False)
+    return copy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """Numbers with the names of their columns and, from the file's first column, of the rows."""
+
+    header: tuple[str, ...]
+    rows: tuple[str, ...]
+    values: Floats
+
+
+def _spellman() -> _Table:
+    """Read the genes in rows and the time points in columns."""
+    return _read("spellman.csv", leave_out=("time",))
+
+
+def _read(name: str, leave_out: tuple[str, ...]) -> _Table:
+    """Read a table of finite numbers, without the columns that are left out."""
+    path = folder() / name
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *body = list(csv.reader(file)) or [[]]
+    absent = [column for column in leave_out if column not in header]
+    if absent:
+        raise InputError(
+            f"{path}", f"it has no column {absent[0]}, which the paper's table has", REMEDY
+        )
+    kept = [place for place, column in enumerate(header) if column not in leave_out]
+    try:
+        values = np.array([[row[place] for place in kept] for row in body], np.float64)
+    except (ValueError, IndexError):
+        values = np.full((1, 1), np.nan)
+    if not body or not np.isfinite(values).all():
+        raise InputError(f"{path}", "a statistic in it is missing or no finite number", REMEDY)
+    return _Table(tuple(header[place] for place in kept), tuple(row[0] for row in body), values)

@@ -1,0 +1,245 @@
+"""Convergence to MIC*, which the paper proves and does not draw.
+
+The bridge is the range-equicharacteristic matrix of the distribution itself: as n grows the
+sample's matrix comes to it, and as B grows its largest entry comes to MIC*.
+docs/consistency.md says what is proved and what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic.evaluation import simulation
+from dpmic.evaluation.jobs import Arrays, Run, Task
+from dpmic.evaluation.population import range_matrix
+from dpmic.evaluation.relationships import NoisyFunction, noisy
+from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, Points
+from dpmic.evaluation.tables import Table
+from dpmic.evaluation.tuning import mic_stars
+from dpmic.privacy import sensitivity
+from dpmic.statistics.family import range_search
+
+__all__ = ["COMPARED", "FULL", "GEOMETRIC", "QUICK", "RELATIONSHIPS", "Table", "Work", "measure"]
+
+Floats = NDArray[np.float64]
+
+RELATIONSHIPS = {
+    "F12, a line": 12,
+    "F13, a parabola": 13,
+    "F16, a fast sine": 16,
+    "F17, a step": 17,
+    "F21, a needle": 21,
+}
+"""Label and number. F17 and F21 happen within few of the cells of equal width."""
+
+R_SQUARED = 0.7
+ALPHA = 0.45
+"""The theorems ask for B(n) = O(n^alpha) with alpha below 0.5."""
+
+C = 5.0
+DRAWS = 50
+"""Draws of a mechanism's noise on every sample."""
+
+LAPLACE = {"micr-lap eps=1": 1.0, "micr-lap eps=0.1": 0.1}
+"""Statistic and epsilon."""
+
+GEOMETRIC = "micr-geom eps=1 (not eps-DP)"
+GEOMETRIC_DRAWS = 10
+"""Fewer: the published mechanism must search anew for every draw."""
+
+FITTED = 1000
+"""A line is fitted from this n on: the theorems hold for n that are large enough."""
+
+QUICK = {100: 3, 1000: 3, 10_000: 3}
+FULL = {
+    100: 100,
+    316: 100,
+    1000: 100,
+    3162: 100,
+    10_000: 100,
+    31_623: 30,
+    100_000: 20,
+    316_228: 10,
+    1_000_000: 5,
+}
+"""Records and iterations."""
+
+
+class Rate(NamedTuple):
+    """A difference between two matrices: where it is kept, and that it is O(n^exponent log n)."""
+
+    result: str
+    exponent: float
+    theorem: str
+
+
+COMPARED = {
+    "sample with distribution": Rate(
+        "deviation",
+        -(1 - ALPHA) / 2,
+        "paper: O(n^-u) for some u > 0; "
+        f"with these masters O(n^-{(1 - ALPHA) / 2:.3f} log n), so every u < (1 - alpha) / 2",
+    ),
+    "MICr-Geom (not epsilon-DP) with MICr": Rate(
+        "added",
+        -(1 - ALPHA),
+        "paper: O((c / epsilon) n^-a) for some a > 0; by its proof every a < 1 - 2 alpha = "
+        f"{1 - 2 * ALPHA:.3f}; "
+        f"with these masters O(n^-{1 - ALPHA:.3f} log n), so every a < 1 - alpha",
+    ),
+}
+"""The matrices compared entry by entry."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One relationship at one n, and how often it is sampled."""
+
+    label: str
+    distribution: NoisyFunction
+    n: int
+    iterations: int
+
+    @property
+    def choice(self) -> Choice:
+        """B(n) = max(n^alpha, 4), and c."""
+        return Choice(max(self.n**ALPHA, 4.0), C)
+
+    @property
+    def published(self) -> Perturbed:
+        """MICr-Geom, with the c = 1 that it was tuned to."""
+        return Perturbed("micr-geom", 1.0, self.choice.B, 1.0)
+
+    def population(self) -> Task:
+        """Ask for the matrix of the distribution."""
+        name, choice = self.distribution.name, self.choice
+        return Task(f"range_matrix|{name}|{choice}", _population, (self.distribution, choice))
+
+    def sampled(self, population: Floats) -> Task:
+        """Ask for the samples; the population's matrix follows from what the key names."""
+        parts = (self.distribution.name, self.n, self.iterations, self.choice)
+        noise = (LAPLACE, DRAWS, self.published, GEOMETRIC_DRAWS)
+        return Task(
+            "|".join(map(str, ("consistency", *parts, *noise))), _sampled, (self, population)
+        )
+
+
+def measure(run: Run, quick: bool, *, plan: Mapping[int, int] | None = None) -> tuple[Table, Table]:
+    """Measure how MICr and its private versions come to MIC*, and how fast.
+
+    Parameters
+    ----------
+    run : Run
+        Where results are kept.
+    quick : bool
+        A few n and iterations, or all.
+    plan : mapping, optional
+        Iterations for each n instead, for at least two n of 1000 or more.
+
+    Returns
+    -------
+    consistency : list of dict
+        For each relationship, n and statistic: B, the mean and the 10% and 90% quantiles over
+        all samples and draws of noise (None for the population, which does not vary), MIC*
+        and the mean distance from it.
+    error_rate : list of dict
+        For each relationship, n and two matrices ``compared``: the largest difference of an
+        entry, in the mean over samples and draws; the line fitted to it (None for the n
+        below 1000, which it leaves out) and its slope on logarithmic axes; the exponent in
+        O(n^exponent log n), which is proved of it; and that in words.
+    """
+    sizes = plan or (QUICK if quick else FULL)
+    distributions = {label: noisy(i, R_SQUARED) for label, i in RELATIONSHIPS.items()}
+    stars = dict(zip(distributions, mic_stars(run, list(distributions.values())), strict=True))
+    works = [
+        Work(label, q, n, iterations)
+        for label, q in distributions.items()
+        for n, iterations in sizes.items()
+    ]
+    found = run.results("population matrices", [work.population() for work in works])
+    populations = [result["matrix"] for result in found]
+    tasks = [work.sampled(p) for work, p in zip(works, populations, strict=True)]
+    samples = run.results("consistency", tasks)
+    consistency = [
+        row
+        for work, p, sample in zip(works, populations, samples, strict=True)
+        for row in _rows(work, float(np.nanmax(p)), sample, float(stars[work.label]))
+    ]
+    return consistency, list(_rates(works, samples))
+
+
+def _population(_: np.random.Generator, distribution: NoisyFunction, choice: Choice) -> Arrays:
+    return {"matrix": range_matrix(distribution, SQUARE, choice.limits)}
+
+
+def _sampled(rng: np.random.Generator, work: Work, population: Floats) -> Arrays:
+    """Return MICr and its deviation [iteration]; private values, what noise adds [.., draw]."""
+    scores, deviations, published, added = [], [], [], []
+    for _ in range(work.iterations):
+        points = work.distribution.sample(work.n, rng)
+        matrix = range_search(*points, SQUARE, work.choice.limits).matrix()
+        scores.append(np.nanmax(matrix))
+        deviations.append(np.nanmax(np.abs(matrix - population)))
+        published.append(work.published.values(points, SQUARE, GEOMETRIC_DRAWS, rng))
+        added.append(_added(points, work.published, rng))
+    result = {"micr": np.array(scores), "deviation": np.array(deviations)}
+    repeated = np.repeat(result["micr"][:, None], DRAWS, axis=1)
+    for statistic, epsilon in LAPLACE.items():
+        scale = sensitivity.micr(work.n, work.choice.B) / epsilon
+        result[statistic] = simulation.clipped_laplace(repeated, scale, rng)
+    return result | {GEOMETRIC: np.array(published), "added": np.array(added)}
+
+
+def _added(points: Points, kind: Perturbed, rng: np.random.Generator) -> Floats:
+    limits = Choice(kind.cells, kind.c).limits
+    return simulation.published_deviation(
+        points, SQUARE, limits, kind.epsilon, GEOMETRIC_DRAWS, rng
+    )
+
+
+def _rows(work: Work, limit: float, sample: Arrays, star: float) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one relationship and n."""
+    values = {name: sample[name] for name in ("micr", *LAPLACE, GEOMETRIC)}
+    for statistic, found in {**values, "population": np.array(limit)}.items():
+        varies = statistic != "population"
+        low, high = np.quantile(found, (0.1, 0.9)).tolist() if varies else (None, None)
+        yield {
+            "relationship": work.label,
+            "n": work.n,
+            "statistic": statistic,
+            "B": work.choice.B,
+            "mean": float(found.mean()),
+            "low": low,
+            "high": high,
+            "mic_star": star,
+            "error": float(np.abs(found - star).mean()),
+        }
+
+
+def _rates(works: Sequence[Work], samples: Sequence[Arrays]) -> Iterator[dict[str, Any]]:
+    """Yield the mean differences of each relationship, with a line through those of large n."""
+    for compared, proved in COMPARED.items():
+        for label in dict.fromkeys(work.label for work in works):
+            measured = {
+                work.n: float(sample[proved.result].mean())
+                for work, sample in zip(works, samples, strict=True)
+                if work.label == label
+            }
+            large = [n for n in measured if n >= FITTED]
+            slope, start = np.polyfit(np.log(large), np.log([measured[n] for n in large]), 1)
+            for n, mean in measured.items():
+                yield {
+                    "relationship": label,
+                    "compared": compared,
+                    "n": n,
+                    "measured": mean,
+                    "fitted": float(np.exp(start) * n**slope) if n >= FITTED else None,
+                    "slope": float(slope),
+                    "exponent": proved.exponent,
+                    "theorem": proved.theorem,
+                }

@@ -1,0 +1,381 @@
+"""Tables and figures to one HTML page that needs nothing else: ours beside the print.
+
+What is said about the numbers is read off the tables each time, so the page cannot claim what
+they do not show.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dpmic.evaluation.captions import CAPTIONS, NOTES
+from dpmic.evaluation.contenders import CONTENDERS
+from dpmic.evaluation.markup import (
+    Html,
+    document,
+    figure,
+    link,
+    missing,
+    number,
+    plain,
+    signed,
+    table,
+    there,
+    who,
+)
+from dpmic.evaluation.tables import Table
+
+__all__ = ["Claim", "claims", "inlined", "page"]
+
+LARGEST_SVG = 150_000  # bytes; a boxplot with many outliers is smaller as a PNG
+# how far a median may be from the print before the page must say why
+TOLERANCES = {"bias": 0.02, "error": 0.01}
+# WSUM that ours set out to reach at (n, epsilon)
+GOALS = {(1000, 1.0): 0.048, (1000, 0.1): 0.13, (5000, 1.0): 0.020, (5000, 0.1): 0.045}
+MEASURES = {"medians": "Median unsigned error", "wsum": "WSUM"}
+BASELINES = [contender.key for contender in CONTENDERS if contender.group == "baseline"]
+PUBLISHED = [contender.key for contender in CONTENDERS if contender.group == "published"]
+TITLE = "Private MIC: the paper's evaluation, done again"
+
+
+class Claim(NamedTuple):
+    """Ours beside the lowest published mechanism at one place of a table."""
+
+    table: str
+    where: str
+    value: float
+    estimate: float | None
+    rival: str
+    published: float
+    goal: float | None
+    baseline: str
+    blind: float | None
+
+
+def page(
+    tables: Mapping[str, Table], figures: Mapping[str, str], provenance: Mapping[str, str]
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    tables : mapping
+        Rows by the name of their file, ``tables/NAME.csv``; a table that is not there takes its
+        part of the page with it.
+    figures : mapping
+        Sources of images by name, as :func:`inlined` makes them.
+    provenance : mapping
+        What made the tables: command, seed, iterations, version.
+    """
+    sections = [
+        ("about", "What this page is", _about(provenance)),
+        ("summary", "Summary", _summary(tables)),
+        ("synthetic", "Synthetic data", _synthetic(tables, figures)),
+        ("parameters", "Parameters", _parameters(tables, figures)),
+        ("real", "Real data", _real(tables, figures)),
+        ("quoted", "Numbers in the paper's text", _quoted(tables.get("quoted", []))),
+        ("consistency", "Consistency", _consistency(tables, figures)),
+        ("grids", "First figure", _figures(figures, "grids")),
+        ("notes", "Notes", _notes()),
+    ]
+    return document(TITLE, [section for section in sections if section[2]])
+
+
+def inlined(folder: Path, name: str) -> str:
+    """Return a saved figure as the source of an image: its SVG, or its PNG where that is large."""
+    svg = (folder / f"{name}.svg").read_bytes()
+    if len(svg) <= LARGEST_SVG:
+        return f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
+    return f"data:image/png;base64,{b64encode((folder / f'{name}.png').read_bytes()).decode()}"
+
+
+def claims(tables: Mapping[str, Table]) -> list[Claim]:
+    """Compare ours with the lowest published mechanism wherever a table has both."""
+    found = []
+    for name, place, column in (("medians", "collection", "error"), ("wsum", "n", "wsum")):
+        scores: dict[tuple[float, Any], dict[str, float]] = {}
+        rows = [row for row in tables.get(name, []) if there(row[column])]
+        # collections stay in the table's order
+        for row in sorted(rows, key=lambda r: (-r["epsilon"], r.get("n", 0))):
+            at = scores.setdefault((row["epsilon"], row[place]), {})
+            at[row["mechanism"]] = row[column]
+        for (epsilon, spot), at in scores.items():
+            rivals = [key for key in PUBLISHED if key in at]
+            if "ours" not in at or not rivals:
+                continue
+            rival = min(rivals, key=at.__getitem__)
+            where = f"n = {number(spot)}" if place == "n" else str(spot)
+            where, goal = f"{where}, epsilon = {epsilon:g}", GOALS.get((spot, epsilon))
+            ours = at["ours"], at.get("ours-estimate")
+            simple = min((k for k in BASELINES if k in at), key=at.__getitem__, default="")
+            claim = Claim(name, where, *ours, rival, at[rival], goal, simple, at.get(simple))
+            found.append(claim)
+    return found
+
+
+def _about(provenance: Mapping[str, str]) -> str:
+    listed = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(str(text))}</dd></div>"
+        for name, text in provenance.items()
+    )
+    return (
+        "<p>The evaluation in Lazarsfeld, Johnson and Adeniran, &ldquo;Differentially "
+        "Private Maximal Information Coefficients&rdquo; (ICML 2022), done again and set "
+        "beside the print, with our mechanisms added. All noise here is a seeded simulation: "
+        f"nothing on this page is a private release.</p>\n<dl>{listed}</dl>"
+    )
+
+
+def _summary(tables: Mapping[str, Table]) -> str:
+    found = claims(tables)
+    if not found:
+        return ""
+    told = [
+        "<p>Is MICr-Lap (ours), at a proved epsilon, closer than every published mechanism? Its "
+        "value is what is released; its estimate is computed from the value and its noise scale "
+        "alone.</p>",
+        _count("value", [(claim, claim.value) for claim in found]),
+        _count("estimate", [(c, c.estimate) for c in found if c.estimate is not None]),
+        _beaten(found),
+    ]
+    for name, measure in MEASURES.items():
+        rows = [_compared(claim) for claim in found if claim.table == name]
+        heads = ["Where", "Ours: value", "Ours: estimate", "Lowest published", "Goal for ours"]
+        # only WSUM has goals
+        keep = slice(None) if name == "wsum" else slice(-1)
+        caption = f"{measure}: ours against the lowest published mechanism"
+        told.append(table(name, caption, heads[keep], [row[keep] for row in rows]) if rows else "")
+    return "\n".join(told)
+
+
+def _compared(claim: Claim) -> list[Any]:
+    ours = [_verdict(mine, claim.published) for mine in (claim.value, claim.estimate)]
+    rival = Html(f"{number(claim.published)} {who(claim.rival)}")
+    return [claim.where, *ours, rival, _goal(claim)]
+
+
+def _count(what: str, pairs: Sequence[tuple[Claim, float]]) -> str:
+    """Say where ours is lower and, by name, where it is not."""
+    if not pairs:
+        return ""
+    worse = [(claim, mine) for claim, mine in pairs if not mine < claim.published]
+    told = f"The {what} is lower in {len(pairs) - len(worse)} of {len(pairs)} comparisons."
+    if not worse:
+        return f"<p>{told}</p>"
+    listed = "".join(
+        f"<li>{escape(claim.where)}: {MEASURES[claim.table]} {number(mine)}, against "
+        f"{number(claim.published)} of {who(claim.rival)}</li>"
+        for claim, mine in worse
+    )
+    return f'<p>{told} It is <strong class="no">not lower</strong> at:</p><ul>{listed}</ul>'
+
+
+def _beaten(found: Sequence[Claim]) -> str:
+    """Say where a simple baseline is closer than both our value and our estimate."""
+    listed = ""
+    for claim in found:
+        best = min(v for v in (claim.value, claim.estimate) if v is not None)
+        if claim.blind is not None and claim.blind < best:
+            listed += (
+                f"<li>{escape(claim.where)}: {MEASURES[claim.table]} {number(claim.blind)} of "
+            )
+            listed += f"{who(claim.baseline)}, against {number(best)}</li>"
+    return f"<p>A simple baseline is lower than ours at:</p><ul>{listed}</ul>" if listed else ""
+
+
+def _verdict(mine: float | None, published: float) -> Html:
+    if mine is None:
+        return missing()
+    if mine < published:
+        return Html(f'{number(mine)} <span class="yes">lower</span>')
+    return Html(f'{number(mine)} <strong class="no">not lower</strong>')
+
+
+def _goal(claim: Claim) -> Html:
+    if claim.goal is None:
+        return missing()
+    ours = {"value": claim.value, "estimate": claim.estimate}
+    by = [what for what, mine in ours.items() if mine is not None and mine <= claim.goal]
+    verdict = f"met by the {' and the '.join(by)}" if by else '<strong class="no">not met</strong>'
+    return Html(f"at most {claim.goal:g}: {verdict}")
+
+
+def _synthetic(tables: Mapping[str, Table], figures: Mapping[str, str]) -> str:
+    rows = tables.get("wsum", [])
+    parts = [_wsum(rows, epsilon) for epsilon in _epsilons(rows)]
+    if tables.get("synthetic"):
+        parts.append(f"<p>Each distribution by itself: {link('synthetic')}.</p>")
+    if not any(parts):
+        return ""
+    return "\n".join([*parts, _figures(figures, "wsum"), _figures(figures, "synthetic")])
+
+
+def _wsum(rows: Table, epsilon: float) -> str:
+    """One contender a row, one n a column; the lowest that keeps its epsilon is bold."""
+    at = {(row["mechanism"], row["n"]): row for row in rows if row["epsilon"] == epsilon}
+    sizes = sorted({n for _, n in at})
+    shown = [c for c in CONTENDERS if any(key == c.key for key, _ in at)]
+    private = [c.key for c in shown if c.keeps_epsilon]
+    best = {n: min((at[k, n]["wsum"] for k in private if (k, n) in at), default=0) for n in sizes}
+    body = []
+    for contender in shown:
+        cells: list[Any] = [who(contender.key, always=True)]
+        for n in sizes:
+            row = at.get((contender.key, n), {"wsum": None})
+            text = str(number(row["wsum"]))
+            if contender.key in private and row["wsum"] == best[n]:
+                text = f"<strong>{text}</strong>"
+            cells.append(Html(text))
+        body.append(cells)
+    caption = (
+        f"WSUM, the weighted mean absolute error with respect to MIC*, epsilon = {epsilon:g} "
+        "(lower is better). Bold: the lowest of those that keep their epsilon"
+    )
+    return table("wsum", caption, ["Contender", *(f"n = {n:,}" for n in sizes)], body)
+
+
+def _parameters(tables: Mapping[str, Table], figures: Mapping[str, str]) -> str:
+    parts = []
+    printed = tables.get("parameters_paper", [])
+    for key in dict.fromkeys(row["mechanism"] for row in printed):
+        parts.append(_printed([row for row in printed if row["mechanism"] == key], key))
+    if tuned := tables.get("parameters_tuned"):
+        named = {"mechanism": "Mechanism", "n": "n", "epsilon": "epsilon", "B": "B", "c": "c"}
+        named |= {"lmax": "lmax", "wsum_value": "WSUM*, value", "wsum_estimate": "WSUM*, estimate"}
+        parts.append(_figures(figures, "parameters"))
+        caption = "Parameters tuned for ours. WSUM*: over the functions of even number alone"
+        parts.append(plain("parameters_tuned", caption, named, tuned))
+    return "\n".join(parts)
+
+
+def _printed(rows: Table, key: str) -> str:
+    heads = ["n, epsilon", "(c, B) found here", "WSUM there", "(c, B) printed"]
+    heads += ["WSUM there, measured here"]
+    body = [
+        [
+            f"n = {number(row['n'])}, epsilon = {row['epsilon']:g}",
+            *(_pair(row, ""), number(row["wsum"])),
+            *(_pair(row, "printed_"), number(row["printed_wsum"])),
+        ]
+        for row in sorted(rows, key=lambda r: (-r["epsilon"], r["n"]))
+    ]
+    caption = Html(f"The paper's optimal parameters found again, beside the print: {who(key)}")
+    return table("parameters_paper", caption, heads, body)
+
+
+def _real(tables: Mapping[str, Table], figures: Mapping[str, str]) -> str:
+    medians = tables.get("medians", [])
+    collections = list(dict.fromkeys(row["collection"] for row in medians))
+    parts = [
+        _medians([r for r in medians if r["collection"] == which], which, epsilon)
+        for which in collections
+        for epsilon in _epsilons(medians)
+    ]
+    if tables.get("real"):
+        parts.append(f"<p>Each pair by itself: {link('real')}.</p>")
+    return "\n".join([*parts, _figures(figures, "real")]) if any(parts) else ""
+
+
+def _medians(rows: Table, collection: str, epsilon: float) -> str:
+    heads = ["Mechanism", "Bias", "Bias, print", "Difference", "Variance", "Variance, print"]
+    heads += ["Unsigned error", "Error, print", "Difference"]
+    rows = [row for row in rows if row["epsilon"] == epsilon]
+    body = [
+        [
+            who(row["mechanism"]),
+            *(number(row["bias"]), number(row["printed_bias"]), _away(row, "bias")),
+            *(number(row["variance"]), number(row["printed_variance"])),
+            *(number(row["error"]), number(row["printed_error"]), _away(row, "error")),
+        ]
+        for row in rows
+    ]
+    caption = f"{collection}, epsilon = {epsilon:g}: medians over its pairs, against MICe"
+    told = "".join(map(_remark, rows))
+    remarks = f"<ul>{told}</ul>" if told else ""
+    return table("medians", caption, heads, body) + remarks if rows else ""
+
+
+def _far(row: Mapping[str, Any], what: str) -> bool:
+    """Tell whether a median is too far from the print; the tolerance itself is near enough."""
+    by = _difference(row, what)
+    return by is not None and abs(by) > TOLERANCES[what] + 1e-9  # decimals are not exact
+
+
+def _away(row: Mapping[str, Any], what: str) -> Html:
+    by = signed(_difference(row, what))
+    return Html(f'<strong class="no">{by} differs</strong>') if _far(row, what) else by
+
+
+def _remark(row: Mapping[str, Any]) -> str:
+    """Say why a row differs from the print; a note of a row that does not is kept too."""
+    far = [f"{what} by {signed(_difference(row, what))}" for what in TOLERANCES if _far(row, what)]
+    note = escape(str(row.get("note") or ""))
+    if far:
+        note = f"differs from the print, {' and '.join(far)}: {note or 'no reason is recorded'}"
+    return f"<li>{who(row['mechanism'])}: {note}</li>" if note else ""
+
+
+def _quoted(rows: Table) -> str:
+    heads = ["Data", "Over", "n", "epsilon", "Mechanism", "Statistic", "Print", "Measured here"]
+    heads += ["Difference", "Why"]
+    body = [
+        [
+            *(row["data"], row["bin"], number(row["n"]), f"{row['epsilon']:g}"),
+            *(who(row["mechanism"]), row["statistic"]),
+            *(number(row["printed"]), number(row["measured"])),
+            *(signed(row["measured"] - row["printed"]), row["note"] or ""),
+        ]
+        for row in rows
+    ]
+    caption = "What the text reads off the boxplots, and what we read off ours"
+    return table("quoted", caption, heads, body) if rows else ""
+
+
+def _consistency(tables: Mapping[str, Table], figures: Mapping[str, str]) -> str:
+    parts = []
+    first = {"relationship": "Relationship", "n": "n"}
+    if rows := tables.get("consistency"):
+        heads = {"statistic": "Statistic", "B": "B", "mean": "Mean", "low": "10%", "high": "90%"}
+        heads |= {"mic_star": "MIC*", "error": "Mean distance from MIC*"}
+        caption = "MICr, its private versions and MICr-Geom as n grows"
+        parts.append(_figures(figures, "consistency"))
+        parts.append(plain("consistency", caption, first | heads, rows))
+    if rows := tables.get("error_rate"):
+        heads = {"compared": "Compared", "measured": "Largest difference of an entry, mean"}
+        heads |= {"slope": "Fitted slope", "theorem": "Theorem"}
+        caption = "Two matrices entry by entry: measured rate and theorem"
+        parts.append(_figures(figures, "error-rate"))
+        parts.append(plain("error_rate", caption, first | heads, rows))
+    return "\n".join(parts)
+
+
+def _notes() -> str:
+    return "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in NOTES) + "</ul>"
+
+
+def _figures(figures: Mapping[str, str], kind: str) -> str:
+    parts = []
+    for name, source in figures.items():
+        if name != kind and not name.startswith(f"{kind}-"):
+            continue
+        where = name.removeprefix(kind).removeprefix("-").replace("-", ", epsilon = ")
+        where = f"epsilon = {where}" if kind in ("wsum", "synthetic") else where
+        parts.append(figure(source, f"{where}: {CAPTIONS[kind]}" if where else CAPTIONS[kind]))
+    return "\n".join(parts)
+
+
+def _difference(row: Mapping[str, Any], what: str) -> float | None:
+    printed = row[f"printed_{what}"]
+    return row[what] - printed if there(printed) and there(row[what]) else None
+
+
+def _pair(row: Mapping[str, Any], prefix: str) -> str:
+    return f"({number(row[f'{prefix}c'])}, {number(row[f'{prefix}B'])})"
+
+
+def _epsilons(rows: Table) -> list[float]:
+    return sorted({row["epsilon"] for row in rows}, reverse=True)

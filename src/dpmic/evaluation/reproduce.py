@@ -1,0 +1,248 @@
+"""One command: measure what is missing, write tables, draw figures, and make the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dpmic import __version__
+from dpmic.errors import InputError
+from dpmic.evaluation import (
+    collections,
+    consistency,
+    figures,
+    grid_figure,
+    page,
+    parameters,
+    printed,
+    real,
+    synthetic,
+    tables,
+)
+from dpmic.evaluation.contenders import CONTENDERS, named
+from dpmic.evaluation.jobs import Run
+from dpmic.evaluation.parameters import Effort
+from dpmic.evaluation.quoted import quoted
+from dpmic.evaluation.relationships import R_SQUARED, NoisyFunction, family
+from dpmic.evaluation.simulation import published_grids
+from dpmic.evaluation.tables import Table
+from dpmic.parameters import tuned
+
+__all__ = ["PARTS", "Part", "reproduce"]
+
+Part = Literal["synthetic", "real", "parameters"]
+KEYS = {contender.key for contender in CONTENDERS}
+PARTS: tuple[Part, ...] = ("parameters", "synthetic", "real")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much is measured: all of the paper's, or a part of it in two minutes."""
+
+    r_squared: tuple[float, ...]
+    n: tuple[int, ...]
+    iterations: int
+    real_iterations: int
+    every: dict[str, int]
+    tuned_n: tuple[int, ...]
+    cells: tuple[float, ...]
+    fineness: tuple[float, ...]
+    tuned_iterations: dict[int, int]
+
+
+FULL = Scope(
+    r_squared=R_SQUARED,
+    n=(25, 250, 500, 1000, 5000, 10000),
+    iterations=50,
+    real_iterations=100,
+    every={"Spellman23": 1, "Spellman4381": 1, "Baseball": 1},
+    tuned_n=(25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 50000),
+    cells=(4, 6, 8, 10, 12, 20, 30, 40, 60, 80, 100, 125, 150, 200, 250, 300, 400),
+    fineness=(2, 5, 10, 15),
+    tuned_iterations={
+        **{25: 10, 50: 10, 100: 8, 250: 6, 500: 5},
+        **{1000: 4, 2500: 3, 5000: 3, 10000: 3, 50000: 2},
+    },
+)
+QUICK = Scope(
+    r_squared=(0.3, 0.6, 0.9),
+    n=(25, 250, 1000, 5000),
+    iterations=4,
+    real_iterations=20,
+    every={"Spellman23": 64, "Spellman4381": 16, "Baseball": 96},
+    tuned_n=(25, 250, 1000),
+    cells=(4, 6, 8, 10, 12, 20, 40, 60, 80, 100, 125, 150),
+    fineness=(5, 15),
+    tuned_iterations={25: 2, 250: 2, 1000: 1},
+)
+TUNED_EPSILONS = (0.1, 0.3, 1.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A folder with its tables, figures and page, and what of it is to be measured."""
+
+    folder: Path
+    run: Run
+    quick: bool
+    say: Callable[[str], None]
+
+    @property
+    def scope(self) -> Scope:
+        """How much is measured."""
+        return QUICK if self.quick else FULL
+
+    def measure(self, part: Part) -> None:
+        """Measure one part and write its tables."""
+        measured = getattr(self, f"_{part}")()
+        for name, rows in measured.items():
+            tables.write(self.folder / "tables" / f"{name}.csv", [_stated(row) for row in rows])
+        if measured:
+            self._remember(part)
+
+    def _distributions(self) -> tuple[NoisyFunction, ...]:
+        return family(self.scope.r_squared)
+
+    def _synthetic(self) -> dict[str, Table]:
+        scope = self.scope
+        rows, sums = synthetic.measure(
+            self.run, self._distributions(), scope.n, printed.EPSILONS, scope.iterations
+        )
+        converging, rate = consistency.measure(self.run, self.quick)
+        return {"synthetic": rows, "wsum": sums, "consistency": converging, "error_rate": rate}
+
+    def _real(self) -> dict[str, Table]:
+        """Measure every collection; without data say so and go on."""
+        try:
+            loaded = [load() for load in collections.COLLECTIONS.values()]
+        except InputError as error:
+            self.say(f"real data are left out: {error}")
+            return {}
+        rows: Table = []
+        for collection in loaded:
+            every, runs = self.scope.every[collection.name], self.scope.real_iterations
+            rows += real.measure(self.run, collection, printed.EPSILONS, runs, every=every)
+        return {"real": rows, "medians": real.medians(rows)}
+
+    def _parameters(self) -> dict[str, Table]:
+        scope = self.scope
+        effort = Effort(
+            distributions=self._distributions(),
+            n=scope.tuned_n,
+            epsilon=TUNED_EPSILONS,
+            cells=scope.cells,
+            fineness=scope.fineness,
+            iterations=scope.tuned_iterations,
+        )
+        ours = parameters.tuned(self.run, effort)
+        stored = {
+            "provenance": {
+                "command": self._command("parameters"),
+                "seed": self.run.seed,
+                "iterations": {str(n): count for n, count in scope.tuned_iterations.items()},
+                "distributions": len(effort.distributions),
+                "version": __version__,
+            },
+            "n": list(scope.tuned_n),
+            "epsilon": list(TUNED_EPSILONS),
+            "rows": ours,
+        }
+        tables.replace(self.folder / "tuned.json", _lines(stored))
+        shown = [row for row in ours if row["mechanism"] != "noisy-table"]
+        return {
+            "parameters_paper": parameters.published(self.run, effort),
+            "parameters_tuned": shown,
+        }
+
+    def _command(self, part: str) -> str:
+        quick = " --quick" if self.quick else ""
+        return f"dpmic reproduce {part}{quick} --seed {self.run.seed}"
+
+    def _remember(self, part: Part) -> None:
+        """Keep, beside the tables, what made them."""
+        known = self._provenance()
+        scope = self.scope
+        iterations = {
+            "synthetic": f"{scope.iterations} samples of each distribution",
+            "real": f"{scope.real_iterations} runs on each pair",
+            "parameters": f"{scope.tuned_iterations} samples of each distribution by n",
+        }[part]
+        known[part] = f"{self._command(part)} (dpmic {__version__}; {iterations})"
+        text = json.dumps(known, indent=1, sort_keys=True)
+        tables.replace(self.folder / "tables" / "provenance.json", text)
+
+    def _provenance(self) -> dict[str, str]:
+        path = self.folder / "tables" / "provenance.json"
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+    def present(self) -> Path | None:
+        """Draw the figures and make the page of all tables in the folder, if there are any."""
+        if not (self.folder / "tables").exists():
+            return None
+        read = {path.stem: tables.read(path) for path in (self.folder / "tables").glob("*.csv")}
+        known = self._provenance()
+        known["the parameters of ours"] = str(tuned.provenance()["command"])
+        asked = quoted(read.get("synthetic", []), read.get("real", []))
+        if asked:
+            read["quoted"] = asked = [_stated(row) for row in asked]
+            tables.write(self.folder / "tables" / "quoted.csv", asked)
+        made = self.folder / "index.html"
+        tables.replace(made, page.page(read, self.draw(read), known))
+        return made
+
+    def draw(self, read: dict[str, Table]) -> dict[str, str]:
+        """Draw and save every figure of these tables; return them as sources of images."""
+        images = {}
+        for name, figure in figures.drawn(read, grid_figure.grid_figure()):
+            figures.save(figure, self.folder / "figures", name)
+            images[name] = page.inlined(self.folder / "figures", name)
+        return images
+
+
+def reproduce(
+    parts: tuple[Part, ...],
+    folder: Path,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    workers: int = 1,
+    tell: Callable[[str, int, int], None] = lambda stage, done, total: None,
+    say: Callable[[str], None] = print,
+) -> Path | None:
+    """Regenerate parts of the paper's evaluation and return the page.
+
+    Results of finished tasks are kept in ``folder / "cache"``: the same call goes on where it
+    was stopped. The same seed gives the same numbers whatever the number of workers.
+    """
+    run = Run(folder / "cache", seed, workers, tell)
+    reproduction = Reproduction(folder, run, quick, say)
+    try:
+        reproduction.draw({})  # the first figure needs no measuring: can it be drawn, and kept?
+    except OSError as error:
+        reason = f"nothing can be written there ({error.strerror})"
+        raise InputError(f"output {folder}", reason, "pass another folder") from None
+    for part in parts:
+        reproduction.measure(part)
+    return reproduction.present()
+
+
+def _stated(row: dict[str, Any]) -> dict[str, Any]:
+    """Add what a contender's epsilon is worth: a file may be read without the page."""
+    if row.get("mechanism") not in KEYS:
+        return row
+    contender = named(row["mechanism"])
+    text = contender.guarantee
+    if contender.broken:
+        B = row.get("B") or printed.interpolated(contender.key, row["n"], row["epsilon"])[1]
+        text = text.replace("G x", f"{published_grids(B)} x")
+    return {**row, "guarantee": text}
+
+
+def _lines(stored: dict[str, Any]) -> str:
+    """Write JSON with one line for each entry of the table, so that a change can be read."""
+    head = {name: value for name, value in stored.items() if name != "rows"}
+    rows = ",\n  ".join(json.dumps(row) for row in stored["rows"])
+    return f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {rows}\n ]\n}}\n'

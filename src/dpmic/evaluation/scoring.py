@@ -1,0 +1,84 @@
+"""One dataset in, numbers out: scores without noise, and mechanisms that perturb counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic._validate import Bounds, Limits
+from dpmic.counts.memory import Records
+from dpmic.evaluation import simulation
+from dpmic.grids import MassAxis, steps
+from dpmic.statistics.characteristic import Search
+from dpmic.statistics.family import range_search
+
+__all__ = ["SQUARE", "Axes", "Choice", "Perturbed", "Points", "matrix", "micr", "ranked"]
+
+Floats = NDArray[np.float64]
+Points = tuple[Floats, Floats]
+Axes = tuple[MassAxis, MassAxis]
+
+SQUARE: Bounds = ((0.0, 1.0), (0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One setting of a mechanism: most cells, fineness of the master, most columns."""
+
+    B: float
+    c: float
+    lmax: int | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """The same for the search."""
+        return Limits(self.B, self.c, "reshef", self.lmax)
+
+    @property
+    def cost(self) -> float:
+        """About how long the search takes, c^2 B^2.5 (Reshef et al. 2016, appendix H.1)."""
+        return float(self.c**2 * self.B**2.5)
+
+
+def micr(points: Points, bounds: Bounds, choice: Choice) -> float:
+    """Return MICr, without noise."""
+    return float(np.nanmax(range_search(*points, bounds, choice.limits).matrix()))
+
+
+def ranked(points: Points, rng: np.random.Generator) -> Axes:
+    """Return both axes with ties in orders of their own, as the private mechanism breaks them."""
+    x, y = points
+    return (
+        MassAxis.ranked(x, rng.permutation(x.size)),
+        MassAxis.ranked(y, rng.permutation(y.size)),
+    )
+
+
+def matrix(axes: Axes, limits: Limits) -> Floats:
+    """Return the equicharacteristic matrix of MICe."""
+    x, y = axes
+    return Search(Records(x, y), Records(y, x), steps(limits)).matrix()
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbed:
+    """A mechanism that adds noise to counts: it must be run anew for every draw.
+
+    ``cells`` is B of MICr-Geom, or the parts of each axis of the noisy table.
+    """
+
+    kind: Literal["micr-geom", "noisy-table"]
+    epsilon: float
+    cells: float
+    c: float = 1.0
+
+    def values(self, points: Points, bounds: Bounds, runs: int, rng: np.random.Generator) -> Floats:
+        """Return ``runs`` outputs on one dataset."""
+        if self.kind == "noisy-table":
+            parts = int(self.cells)
+            return simulation.noisy_table(points, bounds, parts, self.epsilon, runs, rng)
+        limits = Choice(self.cells, self.c).limits
+        return simulation.published_geometric(points, bounds, limits, self.epsilon, runs, rng)

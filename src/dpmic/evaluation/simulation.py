@@ -1,0 +1,166 @@
+"""Seeded simulations of the mechanisms: plain numbers for tables and figures, never a release.
+
+Reproducible noise protects nobody. It exists in this package alone, which :mod:`dpmic.privacy`
+cannot import; that it has the distribution of the real noise is tested.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpmic import _kernels
+from dpmic._validate import Bounds, Limits
+from dpmic.grids import range_cuts
+from dpmic.statistics.characteristic import xlogx_table
+from dpmic.statistics.family import range_search
+
+__all__ = [
+    "clipped_laplace",
+    "noisy_table",
+    "published_deviation",
+    "published_geometric",
+    "published_grids",
+]
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int32]
+
+
+def clipped_laplace(scores: ArrayLike, scale: float, rng: np.random.Generator) -> Floats:
+    """Return each score plus Laplace noise, clipped to [0, 1]."""
+    exact = np.asarray(scores, np.float64)
+    return np.clip(exact + rng.laplace(0.0, scale, exact.shape), 0.0, 1.0)
+
+
+def published_grids(B: float) -> int:
+    """Return G, how many noisy master grids MICr-Geom as published looks at.
+
+    It draws fresh noise for each l and orientation and takes the largest result, so G epsilon,
+    not epsilon, is what its privacy is proved for.
+
+    Examples
+    --------
+    >>> published_grids(12), published_grids(150)
+    (10, 148)
+    """
+    return 2 * (math.floor(B / 2) - 1)
+
+
+def published_geometric(
+    points: tuple[Floats, Floats],
+    bounds: Bounds,
+    limits: Limits,
+    epsilon: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Run MICr-Geom as published, which is not epsilon-DP, on one dataset.
+
+    Every count of every master grid gets fresh noise for epsilon / 2 and is clamped to [0, n];
+    the score is the largest normalised information of the noisy grids.
+    """
+    best = np.zeros(runs)
+    for _, noisy, rows in _masters(points, bounds, limits, epsilon, runs, rng):
+        best = np.maximum(best, _entries(noisy, rows).max(axis=1))
+    return best
+
+
+def published_deviation(
+    points: tuple[Floats, Floats],
+    bounds: Bounds,
+    limits: Limits,
+    epsilon: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return how far the noise of MICr-Geom as published moves an entry, at most, in each run.
+
+    The paper's error theorem bounds this maximum over all entries at once. An entry of as many
+    rows as columns is compared in each orientation by itself.
+    """
+    most = np.zeros(runs)
+    for exact, noisy, rows in _masters(points, bounds, limits, epsilon, runs, rng):
+        moved = np.abs(_entries(noisy, rows) - _entries(exact[None], rows))
+        most = np.maximum(most, moved.max(axis=1))
+    return most
+
+
+def noisy_table(
+    points: tuple[Floats, Floats],
+    bounds: Bounds,
+    parts: int,
+    epsilon: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Run the simple baseline: one noisy table of parts x parts cells, and its information.
+
+    Replacing a record changes two counts by one, so noise for epsilon / 2 in each makes the
+    whole table epsilon-DP. The information is divided by log2 of the parts.
+    """
+    cells = [
+        np.searchsorted(range_cuts(interval, parts), values, side="right")
+        for values, interval in zip(points, bounds, strict=True)
+    ]
+    counts = np.bincount(cells[0] * parts + cells[1], minlength=parts**2)
+    noisy = _noisy(counts.reshape(parts, parts), epsilon, runs, rng).astype(np.float64)
+    return _information(noisy) / math.log2(parts)
+
+
+def _masters(
+    points: tuple[Floats, Floats],
+    bounds: Bounds,
+    limits: Limits,
+    epsilon: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> Iterator[tuple[Counts, Counts, int]]:
+    """Yield the counts of every master grid, ``runs`` noisy versions, and the most rows of it."""
+    search = range_search(*points, bounds, limits)
+    for records in (search.by_x, search.by_y):
+        for step in search.steps:
+            exact = records.count(step).table
+            yield exact, _noisy(exact, epsilon, runs, rng), step.rows
+
+
+def _entries(tables: Counts, rows: int) -> Floats:
+    """Return the entries [table, k - 2] of 2 .. ``rows`` rows; no master has fewer columns."""
+    total = int(tables.sum(axis=(1, 2)).max())
+    # A power of two, so that few tables are made.
+    xlogx = xlogx_table(1 << max(total, 1).bit_length())
+    bits = _kernels.segmentation.informations(tables, rows, xlogx)
+    # Rounding may leave less than nothing.
+    return np.asarray(np.maximum(bits[:, 2:] / np.log2(np.arange(2, rows + 1)), 0.0))
+
+
+def _noisy(counts: NDArray[Any], epsilon: float, runs: int, rng: np.random.Generator) -> Counts:
+    """Return TruncGeom(epsilon / 2, n, count) of every count, ``runs`` times.
+
+    The floor of an exponential variable over epsilon / 2 is geometric, and the difference of
+    two is the two-sided geometric noise; clamping it is truncating it.
+    """
+    shape = (runs, *counts.shape)
+    first = np.floor(rng.standard_exponential(shape) * (2 / epsilon))
+    first -= np.floor(rng.standard_exponential(shape) * (2 / epsilon))
+    first += counts
+    return np.clip(first, 0, counts.sum(), out=first).astype(np.int32)
+
+
+def _information(tables: Floats) -> Floats:
+    """Return the mutual information, in bits, of each of many tables; empty ones have none."""
+    from scipy.special import xlogy
+
+    total = np.maximum(tables.sum(axis=(1, 2)), 1)
+    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+    nats = (
+        xlogy(tables, tables).sum(axis=(1, 2))
+        - xlogy(rows, rows).sum(axis=1)
+        - xlogy(columns, columns).sum(axis=1)
+        + xlogy(total, total)
+    ) / total
+    return np.asarray(np.maximum(nats, 0.0) / math.log(2))

@@ -1,0 +1,151 @@
+"""The search for parameters: every sample scored once on every size of grid.
+
+Laplace noise is added to a score that does not depend on epsilon, and its mean absolute error
+has a closed form. So one set of scores judges every epsilon and every sensitivity, the paper's
+and ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic._validate import Limits
+from dpmic.evaluation.jobs import Arrays, Run, Task
+from dpmic.evaluation.objective import expected_error, wsum
+from dpmic.evaluation.population import mic_star
+from dpmic.evaluation.relationships import NoisyFunction
+from dpmic.evaluation.scoring import SQUARE, Axes, Choice, Perturbed, matrix, micr, ranked
+
+__all__ = ["Sizes", "cheapest", "laplace_wsums", "mic_stars", "perturbed", "scores"]
+
+Floats = NDArray[np.float64]
+Distributions = Sequence[NoisyFunction]
+Scores = Mapping[Choice, Floats]
+
+COLUMNS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
+TOLERANCE = 0.01
+"""Errors within one percent of the least are as good: of those the fastest is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What is tried: pairs of B and c."""
+
+    micr: tuple[tuple[float, float], ...]
+    mice: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def upto(cls, n: int, *, cells: Sequence[float], fineness: Sequence[float]) -> Sizes:
+        """Leave out what is too large for n records: many more cells only fit noise."""
+        most = max(20.0, 2 * n**0.7)
+        pairs = {(float(B), float(c)) for c in fineness for B in cells if most >= B}
+        # c = 5 and B up to 150 is what the paper tried, whatever n.
+        paper = {(float(B), 5.0) for B in cells if B <= 150}
+        return cls(tuple(sorted(pairs | paper)), tuple(sorted(pairs)))
+
+    def mice_choices(self) -> list[Choice]:
+        """Return every number of columns for every pair of B and c."""
+        return [Choice(B, c, l) for B, c in self.mice for l in _columns(B)]
+
+
+def mic_stars(run: Run, distributions: Distributions) -> Floats:
+    """Return MIC* of every distribution."""
+    tasks = [Task(f"mic_star|{q.name}", _mic_star, (q, 260, 360)) for q in distributions]
+    return np.array([float(result["mic_star"]) for result in run.results("MIC*", tasks)])
+
+
+def _mic_star(
+    _: np.random.Generator, distribution: NoisyFunction, master: int, columns: int
+) -> Arrays:
+    return {"mic_star": np.array(mic_star(distribution, master=master, columns=columns))}
+
+
+def scores(
+    run: Run, distributions: Distributions, n: int, iterations: int, sizes: Sizes
+) -> tuple[Scores, Scores]:
+    """Return the scores [distribution, iteration] of MICr and of MICe for every choice."""
+    tasks = [
+        Task(f"scores|{q.name}|{n}|{iterations}|{sizes}", _scores, (q, n, iterations, sizes))
+        for q in distributions
+    ]
+    results = run.results(f"scores, n = {n}", tasks)
+    by_range = np.stack([result["micr"] for result in results], axis=1)
+    by_mass = np.stack([result["mice"] for result in results], axis=1)
+    return (
+        dict(zip([Choice(*pair) for pair in sizes.micr], by_range, strict=True)),
+        dict(zip(sizes.mice_choices(), by_mass, strict=True)),
+    )
+
+
+def _scores(
+    rng: np.random.Generator, distribution: NoisyFunction, n: int, iterations: int, sizes: Sizes
+) -> Arrays:
+    """Return scores [choice, iteration]."""
+    by_range, by_mass = [], []
+    for _ in range(iterations):
+        points = distribution.sample(n, rng)
+        by_range.append([micr(points, SQUARE, Choice(*pair)) for pair in sizes.micr])
+        axes = ranked(points, rng)
+        by_mass.append([best for pair in sizes.mice for best in _by_lmax(axes, *pair)])
+    return {"micr": np.array(by_range).T, "mice": np.array(by_mass).T}
+
+
+def _columns(B: float) -> list[int]:
+    return [l for l in COLUMNS if 2 * l <= B]
+
+
+def _by_lmax(axes: Axes, B: float, c: float) -> list[float]:
+    """Read MICe for every lmax off one matrix: no master depends on lmax."""
+    entries = matrix(axes, Limits(B, c, "reshef"))
+    return [float(np.nanmax(entries[: l - 1, : l - 1])) for l in _columns(B)]
+
+
+def perturbed(
+    run: Run, distributions: Distributions, n: int, iterations: int, tried: Sequence[Perturbed]
+) -> Mapping[Perturbed, Floats]:
+    """Return values [distribution, iteration] of mechanisms that perturb counts."""
+    kinds = tuple(tried)
+    tasks = [
+        Task(f"perturbed|{q.name}|{n}|{iterations}|{kinds}", _perturbed, (q, n, iterations, kinds))
+        for q in distributions
+    ]
+    results = run.results(f"noisy counts, n = {n}", tasks)
+    return dict(zip(kinds, np.stack([r["values"] for r in results], axis=1), strict=True))
+
+
+def _perturbed(
+    rng: np.random.Generator,
+    distribution: NoisyFunction,
+    n: int,
+    iterations: int,
+    tried: Sequence[Perturbed],
+) -> Arrays:
+    """Return values [mechanism, iteration]."""
+    values = []
+    for _ in range(iterations):
+        points = distribution.sample(n, rng)
+        values.append([float(kind.values(points, SQUARE, 1, rng)[0]) for kind in tried])
+    return {"values": np.array(values).T}
+
+
+def laplace_wsums(
+    tried: Scores, targets: Floats, scales: Mapping[Choice, float]
+) -> dict[Choice, float]:
+    """Return WSUM of score plus Laplace noise for every choice."""
+    return {
+        choice: float(
+            wsum(expected_error(found, targets[:, None], scales[choice]).mean(axis=1), targets)
+        )
+        for choice, found in tried.items()
+    }
+
+
+def cheapest(wsums: Mapping[Choice, float]) -> Choice:
+    """Return the fastest of those choices that are as good as the best."""
+    enough = min(wsums.values()) * (1 + TOLERANCE)
+    good = (choice for choice in wsums if wsums[choice] <= enough)
+    return min(good, key=lambda choice: (choice.cost, wsums[choice]))
