@@ -20,7 +20,6 @@ from dpmic.evaluation import consistency, figures, real, reproduce, tables, tuni
 from dpmic.evaluation.collections import DROPPED, FILES
 from dpmic.evaluation.contenders import CONTENDERS, named
 from dpmic.evaluation.jobs import Task
-from dpmic.evaluation.population import mic_star
 from dpmic.evaluation.printed import EPSILONS, interpolated
 from dpmic.evaluation.relationships import R_SQUARED, noisy
 from dpmic.evaluation.reproduce import Scope
@@ -66,11 +65,14 @@ TINY = Scope(
 @pytest.fixture
 def tiny(monkeypatch):
     """Make everything small: four distributions, one relationship, coarse MIC*."""
-    few = tuple(noisy(number, r2) for number in (12, 13) for r2 in (0.3, 0.6, 0.9))
-    monkeypatch.setattr(reproduce, "family", lambda r_squared: few)
+
+    def few(r_squared):
+        return tuple(noisy(number, r2) for number in (12, 13) for r2 in r_squared)
+
+    monkeypatch.setattr(reproduce, "family", few)
     monkeypatch.setattr(reproduce, "QUICK", TINY)
     monkeypatch.setattr(reproduce, "TUNED_EPSILONS", (0.3, 3.0))
-    monkeypatch.setattr(tuning, "mic_star", partial(mic_star, master=20, columns=30))
+    monkeypatch.setattr(tuning, "STAR_GRID", (20, 30))
     monkeypatch.setattr(consistency, "QUICK", {1000: 1, 1100: 1})
     monkeypatch.setattr(consistency, "RELATIONSHIPS", {"F12, a line": 12})
 

@@ -35,7 +35,9 @@ Floats = NDArray[np.float64]
 PAPER_CELLS = (4.0, 6.0, 8.0, 10.0, 12.0, 20.0, 40.0, 60.0, 80.0, 100.0, 125.0, 150.0)
 PARTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 GAIN = 0.05
-"""A calibration that gains less than this on the half it is fitted to is not kept."""
+"""A calibration that gains less than this on the half it is fitted to is not kept,"""
+DROWNED = 0.9
+"""unless noise drowns all: the plain one has more than this share of the constant's error."""
 DIGITS = 6
 QUANTILES = 200
 """Equally likely values that stand for Laplace noise where there is no closed form."""
@@ -207,10 +209,16 @@ class _Fit:
             (minimize(judged, start, method="Nelder-Mead") for start in starts),
             key=lambda result: float(result.fun),
         )
-        if found.fun > (1 - GAIN) * self.error(Calibration(), half):
+        plain, blind = self.error(Calibration(), half), self._constant(half)
+        if found.fun > (1 - GAIN) * plain and plain < DROWNED * blind:
             return Calibration()
         low, width, spread = found.x[0], abs(found.x[1]) + 1e-3, abs(found.x[2])
         return Calibration(*(round(float(v), 4) for v in (low, low + width, spread)))
+
+    def _constant(self, half: NDArray[np.bool_]) -> float:
+        """Return WSUM of 0.5, whatever the data are."""
+        targets = self.targets[half]
+        return float(wsum(np.abs(0.5 - targets), targets))
 
     def error(self, calibration: Calibration | None, half: NDArray[np.bool_]) -> float:
         """Return WSUM of the value, or of the estimate, over one half of the distributions."""

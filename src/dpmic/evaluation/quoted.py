@@ -26,6 +26,12 @@ READ_OFF: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
 
 
 NOTES: dict[tuple[str | None, str, str], str] = {
+    (None, "micr-lap", "least bias"): (
+        "F9 with R^2 of 0.7 to 0.9 lies lower; the least of all others is -0.100"
+    ),
+    (None, "micr-geom", "least bias"): (
+        "F9 with R^2 of 0.7 to 0.9 lies lower; the least of all others is -0.375"
+    ),
     ("Spellman4381", "micr-lap", "least bias"): (
         "one pair, of MICe 0.72, has it; the least of all others is -0.038"
     ),

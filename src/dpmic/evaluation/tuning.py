@@ -27,6 +27,7 @@ Distributions = Sequence[NoisyFunction]
 Scores = Mapping[Choice, Floats]
 
 COLUMNS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
+STAR_GRID = (260, 360)  # the paper's, for MIC*
 TOLERANCE = 0.01
 """Errors within one percent of the least are as good: of those the fastest is taken."""
 
@@ -54,7 +55,7 @@ class Sizes:
 
 def mic_stars(run: Run, distributions: Distributions) -> Floats:
     """Return MIC* of every distribution."""
-    tasks = [Task(f"mic_star|{q.name}", _mic_star, (q, 260, 360)) for q in distributions]
+    tasks = [Task(f"mic_star|{q.name}", _mic_star, (q, *STAR_GRID)) for q in distributions]
     return np.array([float(result["mic_star"]) for result in run.results("MIC*", tasks)])
 
 
