@@ -40,7 +40,6 @@ class GridFigure(TypedDict):
     row_cuts: list[float]
     mass_counts: list[list[int]]
     range_counts: list[list[int]]
-    range_normalized: list[list[float]]
 
 
 def grid_figure() -> GridFigure:
@@ -67,7 +66,6 @@ def grid_figure() -> GridFigure:
         "row_cuts": range_cuts(UNIT, ROWS).tolist(),
         "mass_counts": _drawn(mass, y).tolist(),
         "range_counts": by_range.tolist(),
-        "range_normalized": (by_range / len(POINTS)).tolist(),
     }
 
 

@@ -136,8 +136,8 @@ def _summary(tables: Mapping[str, Table]) -> str:
         return ""
     told = [
         "<p>Is MICr-Lap (ours), at a proved epsilon, closer than every published mechanism? Its "
-        "value is what is released; its estimate is computed from the value and its noise scale "
-        "alone.</p>",
+        "value is what is released; its estimate follows from the value and from what is "
+        "public.</p>",
         _count("value", [(claim, claim.value) for claim in found]),
         _count("estimate", [(c, c.estimate) for c in found if c.estimate is not None]),
         _beaten(found),
