@@ -168,7 +168,7 @@ def _bounds(written: list[str], x: str, y: str) -> tuple[object, object]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar with the time left for each stage, on stderr."""
+    """Show a bar with the time left for each stage, on stderr; in a file, a line for each."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -187,7 +187,8 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
         TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         known: dict[str, Any] = {}
 
         def tell(stage: str, done: int, total: int) -> None:
@@ -195,6 +196,8 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
                 # What an earlier run has done says nothing of how fast this one is.
                 known[stage] = progress.add_task(stage, total=total, completed=done)
             progress.update(known[stage], completed=done, total=total)
+            if done == total and not console.is_terminal:
+                typer.echo(f"dpmic: {stage}: {total} of {total}", err=True)
 
         yield tell
 

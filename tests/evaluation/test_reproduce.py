@@ -411,6 +411,12 @@ class TestCommand:
         assert "pip install 'dpmic[plots]'" in err
         assert not Path("reproduction-quick").exists()
 
+    def test_without_a_terminal_each_stage_is_a_line(self, tiny, undrawn, data, command):
+        code, _, err = command("real", "--quick", "--workers", "1")
+        assert code == 0
+        for stage in ("Spellman23", "Baseball", "Spellman4381"):
+            assert f"dpmic: {stage}: " in err
+
     def test_an_output_that_is_a_file(self, tiny, data, command, tmp_path):
         (tmp_path / "file").write_text("mine")
         code, _, err = command("real", "--quick", "--output", str(tmp_path / "file"))
