@@ -76,7 +76,7 @@ QUICK = Scope(
     tuned_n=(25, 250, 1000),
     cells=(4, 6, 8, 10, 12, 20, 40, 60, 80, 100, 125, 150),
     fineness=(5, 15),
-    tuned_iterations={25: 2, 250: 2, 1000: 1},
+    tuned_iterations={25: 1, 250: 1, 1000: 1},
 )
 TUNED_EPSILONS = (0.1, 0.3, 1.0, 3.0)
 
