@@ -174,7 +174,8 @@ class TestTables:
         x, y = work.distribution.sample(1000, np.random.default_rng(1))
         limits = Choice(work.choice.B, 1.0).limits
         rng = np.random.default_rng(2)
-        expected = simulation.published_deviation((x, y), SQUARE, limits, 1.0, 200, rng)
+        search = range_search(x, y, SQUARE, limits)
+        expected = simulation.published_deviation(search, 1.0, 200, rng)
         assert found["added"].mean() == pytest.approx(expected.mean(), rel=0.2)
 
     def test_private_values_carry_the_noise_of_ours(self, rng):

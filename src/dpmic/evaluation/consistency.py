@@ -18,7 +18,7 @@ from dpmic.evaluation import simulation
 from dpmic.evaluation.jobs import Arrays, Run, Task
 from dpmic.evaluation.population import range_matrix
 from dpmic.evaluation.relationships import NoisyFunction, noisy
-from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, Points
+from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.privacy import sensitivity
@@ -186,20 +186,15 @@ def _sampled(rng: np.random.Generator, work: Work, population: Floats) -> Arrays
         scores.append(np.nanmax(matrix))
         deviations.append(np.nanmax(np.abs(matrix - population)))
         published.append(work.published.values(points, SQUARE, GEOMETRIC_DRAWS, rng))
-        added.append(_added(points, work.published, rng))
+        kind = work.published
+        search = kind.search(points, SQUARE)
+        added.append(simulation.published_deviation(search, kind.epsilon, GEOMETRIC_DRAWS, rng))
     result = {"micr": np.array(scores), "deviation": np.array(deviations)}
     repeated = np.repeat(result["micr"][:, None], DRAWS, axis=1)
     for statistic, epsilon in LAPLACE.items():
         scale = sensitivity.micr(work.n, work.choice.B) / epsilon
         result[statistic] = simulation.clipped_laplace(repeated, scale, rng)
     return result | {GEOMETRIC: np.array(published), "added": np.array(added)}
-
-
-def _added(points: Points, kind: Perturbed, rng: np.random.Generator) -> Floats:
-    limits = Choice(kind.cells, kind.c).limits
-    return simulation.published_deviation(
-        points, SQUARE, limits, kind.epsilon, GEOMETRIC_DRAWS, rng
-    )
 
 
 def _rows(work: Work, limit: float, sample: Arrays, star: float) -> Iterator[dict[str, Any]]:

@@ -200,9 +200,11 @@ class _Fit:
         """Return the calibration with the least WSUM on one half of the distributions."""
         from scipy.optimize import minimize
 
+        def ends(x: Floats) -> tuple[float, float, float]:
+            return float(x[0]), float(x[0] + abs(x[1]) + 1e-3), float(abs(x[2]))
+
         def judged(x: Floats) -> float:
-            low, width, spread = x[0], abs(x[1]) + 1e-3, abs(x[2])
-            return self.error(Calibration(low, low + width, spread), half)
+            return self.error(Calibration(*ends(x)), half)
 
         starts: Sequence[tuple[float, float, float]] = ((0.0, 1.0, 0.0), (0.2, 0.8, 0.05))
         found = min(
@@ -212,8 +214,7 @@ class _Fit:
         plain, blind = self.error(Calibration(), half), self._constant(half)
         if found.fun > (1 - GAIN) * plain and plain < DROWNED * blind:
             return Calibration()
-        low, width, spread = found.x[0], abs(found.x[1]) + 1e-3, abs(found.x[2])
-        return Calibration(*(round(float(v), 4) for v in (low, low + width, spread)))
+        return Calibration(*(round(number, 4) for number in ends(found.x)))
 
     def _constant(self, half: NDArray[np.bool_]) -> float:
         """Return WSUM of 0.5, whatever the data are."""

@@ -80,5 +80,8 @@ class Perturbed:
         if self.kind == "noisy-table":
             parts = int(self.cells)
             return simulation.noisy_table(points, bounds, parts, self.epsilon, runs, rng)
-        limits = Choice(self.cells, self.c).limits
-        return simulation.published_geometric(points, bounds, limits, self.epsilon, runs, rng)
+        return simulation.published_geometric(self.search(points, bounds), self.epsilon, runs, rng)
+
+    def search(self, points: Points, bounds: Bounds) -> Search:
+        """Return the search of MICr whose counts MICr-Geom perturbs."""
+        return range_search(*points, bounds, Choice(self.cells, self.c).limits)

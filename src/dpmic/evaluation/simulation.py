@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _kernels
-from dpmic._validate import Bounds, Limits
+from dpmic._validate import Bounds
 from dpmic.grids import range_cuts
-from dpmic.statistics.characteristic import xlogx_table
-from dpmic.statistics.family import range_search
+from dpmic.statistics.characteristic import Search, xlogx_table
 
 __all__ = [
     "clipped_laplace",
@@ -52,31 +51,21 @@ def published_grids(B: float) -> int:
 
 
 def published_geometric(
-    points: tuple[Floats, Floats],
-    bounds: Bounds,
-    limits: Limits,
-    epsilon: float,
-    runs: int,
-    rng: np.random.Generator,
+    search: Search, epsilon: float, runs: int, rng: np.random.Generator
 ) -> Floats:
-    """Run MICr-Geom as published, which is not epsilon-DP, on one dataset.
+    """Run MICr-Geom as published, which is not epsilon-DP, on one dataset's search of MICr.
 
     Every count of every master grid gets fresh noise for epsilon / 2 and is clamped to [0, n];
     the score is the largest normalised information of the noisy grids.
     """
     best = np.zeros(runs)
-    for _, noisy, rows in _masters(points, bounds, limits, epsilon, runs, rng):
+    for _, noisy, rows in _masters(search, epsilon, runs, rng):
         best = np.maximum(best, _entries(noisy, rows).max(axis=1))
     return best
 
 
 def published_deviation(
-    points: tuple[Floats, Floats],
-    bounds: Bounds,
-    limits: Limits,
-    epsilon: float,
-    runs: int,
-    rng: np.random.Generator,
+    search: Search, epsilon: float, runs: int, rng: np.random.Generator
 ) -> Floats:
     """Return how far the noise of MICr-Geom as published moves an entry, at most, in each run.
 
@@ -84,7 +73,7 @@ def published_deviation(
     rows as columns is compared in each orientation by itself.
     """
     most = np.zeros(runs)
-    for exact, noisy, rows in _masters(points, bounds, limits, epsilon, runs, rng):
+    for exact, noisy, rows in _masters(search, epsilon, runs, rng):
         moved = np.abs(_entries(noisy, rows) - _entries(exact[None], rows))
         most = np.maximum(most, moved.max(axis=1))
     return most
@@ -113,15 +102,9 @@ def noisy_table(
 
 
 def _masters(
-    points: tuple[Floats, Floats],
-    bounds: Bounds,
-    limits: Limits,
-    epsilon: float,
-    runs: int,
-    rng: np.random.Generator,
+    search: Search, epsilon: float, runs: int, rng: np.random.Generator
 ) -> Iterator[tuple[Counts, Counts, int]]:
     """Yield the counts of every master grid, ``runs`` noisy versions, and the most rows of it."""
-    search = range_search(*points, bounds, limits)
     for records in (search.by_x, search.by_y):
         for step in search.steps:
             exact = records.count(step).table
