@@ -20,7 +20,7 @@ import pyarrow as pa
 import pytest
 
 from dpmic.errors import InputError, ParameterError
-from dpmic.frames import column, pair, table
+from dpmic.frames import build, column, pair, table
 
 NAN = float("nan")
 Y = [1.0, 2.0, 3.0, 4.0, 5.0]
@@ -654,8 +654,11 @@ def test_pandas_labels_that_are_not_text() -> None:
 
 
 @pytest.mark.parametrize("call", [table, lambda d: pair("a", "b", data=d)], ids=["table", "pair"])
-@pytest.mark.parametrize("data", [np.ones((4, 2)), {"a": Y}, [Y, Y], pd.Series(Y), "a.csv"])
+@pytest.mark.parametrize("data", [np.ones(4), {"a": Y}, [Y, Y], pd.Series(Y), "a.csv"])
 def test_what_is_not_a_frame(call: Callable[..., Any], data: Any) -> None:
+    if isinstance(data, np.ndarray) and call is table:
+        refuses("an array of shape (4,): a table has a row for each record", call, data)
+        return
     message = refuses(f"data has type {type(data).__name__}: this is not a frame", call, data)
     assert "pandas.DataFrame(data)" in message
 
@@ -682,3 +685,23 @@ def test_no_engine_is_imported_for_numpy() -> None:
         "assert not {'narwhals', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_a_matrix_is_a_table_whose_columns_have_positions_for_names() -> None:
+    read = table(np.arange(8.0).reshape(4, 2))
+    assert list(read) == ["0", "1"]
+    assert read["1"].tolist() == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
+def test_frames_are_built_in_the_wished_engine(backend: Any) -> None:
+    built = build({"name": ["a", "b"], "value": (0.5, 1.0)}, backend)
+    assert type(built).__module__.startswith(backend or "pandas")
+    assert table(built[["value"]] if backend != "pyarrow" else built.select(["value"]))[
+        "value"
+    ].tolist() == [0.5, 1.0]
+
+
+def test_unknown_engines_are_refused() -> None:
+    with pytest.raises(ParameterError, match="backend = 'duckdb'"):
+        build({}, "duckdb")  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def differ(first, second):
 
 def real_draws(mechanism, x, y, count):
     """The values of releases of one dataset; its score is the same every time."""
-    source = frames.find(x, y, None)
+    source = frames.find(x, y)
     setting = mechanism.setting(len(x))
     score = mechanism.score(private_pair(source), setting)
     assert mechanism.score(private_pair(source), setting) == score

@@ -1,17 +1,33 @@
 """Any input to arrays. The only package that knows narwhals."""
 
+from dpmic.frames.build import Backend, build
 from dpmic.frames.columns import LEAST_RECORDS, column
-from dpmic.frames.tables import Missing, Pair, Source, find, first_rows, pair, read, table
+from dpmic.frames.tables import (
+    Missing,
+    Pair,
+    Source,
+    find,
+    find_all,
+    first_rows,
+    pair,
+    read,
+    read_all,
+    table,
+)
 
 __all__ = [
     "LEAST_RECORDS",
+    "Backend",
     "Missing",
     "Pair",
     "Source",
+    "build",
     "column",
     "find",
+    "find_all",
     "first_rows",
     "pair",
     "read",
+    "read_all",
     "table",
 ]

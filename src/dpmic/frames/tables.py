@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from dpmic.errors import InputError, ParameterError, RefusedValueError
 from dpmic.frames.columns import LEAST_RECORDS, column
 
-__all__ = ["Missing", "Pair", "Source", "find", "first_rows", "pair", "read", "table"]
+__all__ = [
+    "Missing",
+    "Pair",
+    "Source",
+    "find",
+    "find_all",
+    "first_rows",
+    "pair",
+    "read",
+    "read_all",
+    "table",
+]
 
 Missing = Literal["raise", "drop"]
 
@@ -32,51 +43,80 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Two columns that were found and not yet read, with what they are called.
+    """Columns that were found and not yet read, with what they are called.
 
-    ``named`` tells whether both have a name of their own.
+    ``named`` tells whether each has a name of its own.
     """
 
-    x: Any
-    y: Any
-    names: tuple[str, str]
+    columns: tuple[Any, ...]
+    names: tuple[str, ...]
     named: bool
 
     @property
     def n(self) -> int:
         """The number of records, for which no value is looked at."""
-        return _length(self.x, self.names[0])
+        return _length(self.columns[0], self.names[0])
 
     def take(self, rows: NDArray[np.int64]) -> Source:
         """Return the records at some positions, still not read."""
-        x, y = _take(self.x, rows), _take(self.y, rows)
-        return Source(x, y, self.names, self.named)
+        return replace(self, columns=tuple(_take(values, rows) for values in self.columns))
 
 
-def find(x: Any, y: Any, data: Any = None) -> Source:
-    """Find two columns, and look at nothing but their labels."""
+def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> Source:
+    """Find columns, and look at nothing but labels; ``roles`` are what arguments are called."""
     if data is not None:
         frame, labels = _open(data)
-        x, y = _pick(labels, x, "x"), _pick(labels, y, "y")
-        return Source(frame[x], frame[y], (str(x), str(y)), True)
-    names = _series_name(x), _series_name(y)
-    return Source(x, y, (names[0] or "x", names[1] or "y"), all(names))
+        picked = [_pick(labels, wanted, role) for wanted, role in zip(columns, roles, strict=True)]
+        return Source(tuple(frame[label] for label in picked), tuple(map(str, picked)), True)
+    names = [_series_name(values) for values in columns]
+    shown = (name or role for name, role in zip(names, roles, strict=True))
+    return Source(columns, tuple(shown), all(names))
 
 
-def read(source: Source, *, missing: Missing = "raise", categories: bool = True) -> Pair:
+def find_all(data: Any) -> Source:
+    """Find every column of a frame, or of a matrix with a row for each record.
+
+    The columns of a matrix are called by their position, "0", "1" and so on.
+    """
+    if isinstance(data, np.ndarray):
+        if data.ndim != 2 or not data.shape[1]:
+            raise InputError(
+                f"an array of shape {data.shape}",
+                "a table has a row for each record and a column for each variable",
+                "pass an array with two axes",
+            )
+        return Source(tuple(data.T), tuple(map(str, range(data.shape[1]))), False)
+    frame, labels = _open(data)
+    if not labels:
+        raise InputError("data", "it has no columns", "pass a table with columns")
+    for name, count in Counter(map(str, labels)).items():
+        _check_unique(name, count)
+    return Source(tuple(frame[label] for label in labels), tuple(map(str, labels)), True)
+
+
+def read_all(
+    source: Source, *, missing: Missing = "raise", categories: bool = True
+) -> tuple[NDArray[np.float64], ...]:
+    """Read columns that were found, all of one length; "drop" leaves NaN for the caller to drop."""
+    read = tuple(
+        column(values, name, categories=categories)
+        for values, name in zip(source.columns, source.names, strict=True)
+    )
+    for values, name in zip(read, source.names, strict=True):
+        if values.size != read[0].size:
+            raise InputError(
+                f"{source.names[0]}, {name}",
+                f"their lengths differ, {read[0].size} and {values.size}",
+                "pass one value of each per record",
+            )
+        if missing == "raise":
+            _check_complete(values, name)
+    return read
+
+
+def read(source: Source, *, missing: Missing = "raise") -> Pair:
     """Read two columns that were found; see :func:`pair` and :func:`column`."""
-    names = source.names
-    a = column(source.x, names[0], categories=categories)
-    b = column(source.y, names[1], categories=categories)
-    if a.size != b.size:
-        raise InputError(
-            f"{names[0]}, {names[1]}",
-            f"their lengths differ, {a.size} and {b.size}",
-            "pass one value of each per record",
-        )
-    if missing == "raise":
-        _check_complete(a, names[0])
-        _check_complete(b, names[1])
+    a, b = read_all(source, missing=missing)
     complete = ~(np.isnan(a) | np.isnan(b))
     if complete.sum() < LEAST_RECORDS:
         raise InputError(
@@ -84,7 +124,7 @@ def read(source: Source, *, missing: Missing = "raise", categories: bool = True)
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
-    return Pair(a[complete], b[complete], names)
+    return Pair(a[complete], b[complete], (source.names[0], source.names[1]))
 
 
 def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pair:
@@ -122,7 +162,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
         raise ParameterError(
             f"missing = {missing!r}", "there is no such option", 'pass "raise" or "drop"'
         )
-    return read(find(x, y, data), missing=missing)
+    return read(find(x, y, data=data), missing=missing)
 
 
 def table(data: Any) -> dict[str, NDArray[np.float64]]:
@@ -133,10 +173,8 @@ def table(data: Any) -> dict[str, NDArray[np.float64]]:
     InputError
         If `data` is not an eager frame, repeats a name, or has a column that `column` refuses.
     """
-    frame, labels = _open(data)
-    for name, count in Counter(map(str, labels)).items():
-        _check_unique(name, count)
-    return {str(label): column(frame[label], str(label)) for label in labels}
+    found = find_all(data)
+    return {n: column(v, n) for v, n in zip(found.columns, found.names, strict=True)}
 
 
 def first_rows(person: Any, data: Any, n: int) -> NDArray[np.int64]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpmic import frames
 from dpmic.errors import InputError, RefusedValueError
 from dpmic.frames import Pair, Source
 
-__all__ = ["private_pair", "shielded"]
+__all__ = ["private_columns", "private_pair", "shielded"]
 
 Result = TypeVar("Result")
 
 
-def private_pair(source: Source) -> Pair:
-    """Read two columns of finite numbers, or refuse naming the column alone.
+def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
+    """Read columns of finite numbers, or refuse naming the column alone.
 
     The domain of every mechanism is numbers that float64 holds exactly and finitely. A refusal is
     meant for the data steward; it holds no value, count or position. Records are never dropped,
@@ -23,12 +26,12 @@ def private_pair(source: Source) -> Pair:
     beforehand, since a record's cell may depend on that record alone.
     """
     try:
-        pair = frames.read(source, categories=False)
-        if pair.x.size != source.n:
+        columns = frames.read_all(source, categories=False)
+        if columns[0].size != source.n:
             raise InputError(
-                f"n = {source.n}", f"the columns hold {pair.x.size} values", "pass plain arrays"
+                f"n = {source.n}", f"the columns hold {columns[0].size} values", "pass plain arrays"
             )
-        return pair
+        return columns
     except RefusedValueError as refused:
         column = refused.column
     except InputError:
@@ -41,6 +44,12 @@ def private_pair(source: Source) -> Pair:
         "a private release takes finite numbers that float64 holds exactly, and a value is not one",
         "clean or fill the column by a rule that looks at one record at a time",
     )
+
+
+def private_pair(source: Source) -> Pair:
+    """Read two columns by :func:`private_columns`."""
+    x, y = private_columns(source)
+    return Pair(x, y, (source.names[0], source.names[1]))
 
 
 def shielded(call: Callable[[], Result]) -> Result:

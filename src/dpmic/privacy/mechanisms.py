@@ -94,7 +94,7 @@ class Mechanism(ABC):
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish the score of two columns; :func:`dpmic.release` knows ledgers and people."""
         self.remind()
-        source = frames.find(x, y, data)
+        source = frames.find(x, y, data=data)
         setting = self.setting(source.n)
         pair = private_pair(source)
         return shielded(lambda: self.publish(self.score(pair, setting), source, setting))
@@ -109,7 +109,7 @@ class Mechanism(ABC):
             estimate=self._estimate(value, setting),
             epsilon=setting.noise.epsilon,
             n=setting.n,
-            names=source.names,
+            names=(source.names[0], source.names[1]),
             mechanism=self.name,
             statistic=self.statistic,
             parameters=self.public(setting.limits),

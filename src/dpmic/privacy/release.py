@@ -1,13 +1,13 @@
-"""One release from question to answer: check, charge, compute, draw, store; in that order."""
+"""One release of two columns."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from dpmic import frames
 from dpmic.errors import ParameterError
-from dpmic.privacy.domain import private_pair, shielded
+from dpmic.privacy.charge import Steps, account, padded
+from dpmic.privacy.domain import private_pair
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
@@ -70,46 +70,26 @@ def release(
     (True, 5000)
     """
     chosen = _mechanism(mechanism, epsilon, bounds, options)
-    _check(ledger, name)
+    charged = account(ledger, name)
     chosen.remind()
-    source = frames.find(x, y, data)
+    source = frames.find(x, y, data=data)
     keeper = None if person is None else (person if isinstance(person, str) else "person")
     if person is not None:
         source = source.take(frames.first_rows(person, data, source.n))
     setting = chosen.setting(source.n)
-    if ledger is None:
-        pair = private_pair(source)
-        return shielded(
-            lambda: chosen.publish(chosen.score(pair, setting), source, setting, keeper)
-        )
-    question = _question(chosen, setting, source, name, keeper)
-    answer = ledger.answer(question)
-    if answer is None:
-        ledger.check(question, setting.noise.epsilon)  # refused before a value is read
-        pair = private_pair(source)
-        ledger.spend(question, setting.noise.epsilon)  # committed before noise is drawn
-
-        def draw_and_store() -> str:
-            score = chosen.score(pair, setting)
-            return ledger.settle(
-                question, lambda: _text(chosen.publish(score, source, setting, keeper))
-            )
-
-        answer = shielded(draw_and_store)
-    return Release.from_json(answer)
-
-
-def _check(ledger: object, name: object) -> None:
-    if not isinstance(ledger, Ledger | None):
-        raise ParameterError(f"ledger = {ledger!r}", "it is no Ledger", "pass dpmic.Ledger(path)")
-    if name is not None and (not isinstance(name, str) or not name):
-        raise ParameterError(f"name = {name!r}", "it is no text", "pass a name such as 'age, 2026'")
+    steps = Steps(
+        read=lambda: private_pair(source),
+        compute=lambda pair: chosen.score(pair, setting),
+        publish=lambda score: _text(chosen.publish(score, source, setting, keeper)),
+    )
+    asked = _asked(chosen, setting, keeper)
+    return Release.from_json(charged.settle(source, asked, setting.noise.epsilon, steps))
 
 
 def _text(published: Release) -> str:
-    """Write a release in a length that tells nothing of its value: a full disk cannot choose."""
+    """Write a release in a length that tells nothing of its value."""
     drawn = repr(published.value) + repr(published.estimate)
-    return published.to_json() + " " * (50 - len(drawn))
+    return padded(published.to_json(), len(drawn), 50)
 
 
 def _mechanism(
@@ -140,27 +120,13 @@ def _mechanism(
     return kind(epsilon=epsilon, **options)  # type: ignore[arg-type] # None is refused there
 
 
-def _question(
-    mechanism: Mechanism,
-    setting: Setting,
-    source: frames.Source,
-    name: str | None,
-    person: str | None,
-) -> str:
-    """Return the text under which a ledger keeps the answer: names and options, never data."""
-    if name is None and not source.named:
-        raise ParameterError(
-            "ledger", "an array has no name to keep the answer under", "pass name='...'"
-        )
-    asked = {
-        "name": name,
-        "columns": source.names,
+def _asked(mechanism: Mechanism, setting: Setting, person: str | None) -> dict[str, Any]:
+    """Return what a ledger tells questions apart by, besides the columns."""
+    return {
         "mechanism": mechanism.name,
         "statistic": mechanism.statistic,
         "parameters": mechanism.public(setting.limits),
         "epsilon": mechanism.epsilon,
         "rows_per_person": mechanism.rows_per_person,
         "person": person,
-        "n": setting.n,
     }
-    return json.dumps(asked, sort_keys=True)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpmic import _validate
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import ParameterError
 from dpmic.results import html
+from dpmic.results.published import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Release"]
 
 
-@dataclass(frozen=True)
-class Release:
-    """A differentially private score.
+@dataclass(frozen=True, kw_only=True)
+class Release(Published):
+    """A differentially private score; what it cost is in ``epsilon`` and ``guarantee``.
 
     Attributes
     ----------
@@ -32,20 +29,10 @@ class Release:
         The best guess of MIC* that value and noise support. It follows from the value and from
         what is public, so it costs no privacy (:mod:`dpmic.parameters.estimate`); of other
         statistics than MIC it is the value.
-    epsilon : float
-        What it cost: the proved privacy loss for the unit in ``guarantee``.
-    n : int
-        The number of records, which is public.
     names : (str, str)
         What the two variables are called.
     mechanism, statistic : str
         How the number was made, and of what.
-    parameters : dict
-        B, c and what else fixes the grids; all public and chosen without looking at the data.
-    rows_per_person : int
-        How many rows one person may have.
-    person : str or None
-        The column of identifiers, where only the first row of each person was used.
     sensitivity, scale, granularity : float
         The largest change that one person can cause, the scale of the Laplace noise, and the
         spacing of the grid on which outputs lie.
@@ -53,37 +40,23 @@ class Release:
 
     value: float
     estimate: float
-    epsilon: float
-    n: int
     names: tuple[str, str]
     mechanism: str
     statistic: str
-    parameters: Mapping[str, Any]
-    rows_per_person: int
-    person: str | None
     sensitivity: float
     scale: float
     granularity: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        super().__post_init__()
+        first, second = self.names
+        object.__setattr__(self, "names", (first, second))
 
     @property
     def guarantee(self) -> str:
         """The sentence that may be printed beside the number."""
-        epsilon = _validate.upwards(self.epsilon)
-        unit = "one record is"
-        if self.person is not None:
-            unit = f"one person (by {self.person}; of each only the first record is used) is"
-        if self.rows_per_person > 1:
-            unit = f"all of one person's records, at most {self.rows_per_person}, are"
-        public = ", ".join(f"{name} = {_plain(v)}" for name, v in self.parameters.items())
-        return (
-            f"This {self.statistic.upper()} of {self.names[0]} and {self.names[1]} is "
-            f"differentially private with epsilon = {epsilon}: if {unit} replaced by any other, "
-            f"no published result becomes more than exp({epsilon}) times as likely or as "
-            f"unlikely; public are n = {self.n}, {public}."
-        )
+        first, second = self.names
+        return self._promise(f"This {self.statistic.upper()} of {first} and {second} is")
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the noise's interval, not the sample's.
@@ -101,48 +74,18 @@ class Release:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the value with its noise interval; needs matplotlib."""
-        from dpmic import plots
+        from dpmic.plots.releases import release
 
-        return plots.release(self, ax)
+        return release(self, ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**fields, "names": list(self.names), "parameters": dict(self.parameters)}
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Release:
-        """Rebuild a release from ``to_dict`` or from parsed JSON."""
-        try:
-            first, second = fields["names"]
-            rebuilt = cls(**{**fields, "names": (first, second)})
-            numbers = (rebuilt.epsilon, rebuilt.sensitivity, rebuilt.scale, rebuilt.granularity)
-            inside = 0 <= rebuilt.value <= 1 and 0 <= rebuilt.estimate <= 1
-            sound = inside and all(0 < v < math.inf for v in numbers)
-        except (KeyError, TypeError, ValueError):
-            sound = False
-        if not sound:
-            raise InputError("this release", "it is not complete", "pass what to_dict returned")
-        return rebuilt
-
-    def to_json(self) -> str:
-        """Return the release as one line of JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Release:
-        """Rebuild a release from ``to_json``."""
-        try:
-            fields = json.loads(text)
-        except (TypeError, ValueError) as error:
-            raise InputError("this text", f"it is not JSON ({error})", "pass to_json's") from None
-        return cls.from_dict(fields)
+    def _sound(self) -> bool:
+        first, second = self.names
+        numbers = (self.sensitivity, self.scale, self.granularity)
+        inside = 0 <= self.value <= 1 and 0 <= self.estimate <= 1
+        return inside and bool(first and second) and all(0 < v < math.inf for v in numbers)
 
     def __hash__(self) -> int:
         return hash((self.value, self.epsilon, self.n, self.names, self.mechanism))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_dict, (self.to_dict(),)
 
     def __float__(self) -> float:
         return self.value
@@ -158,12 +101,3 @@ class Release:
             "guarantee": self.guarantee,
         }
         return html.table(rows)
-
-
-def _plain(value: Any) -> str:
-    """Write a parameter as a person would."""
-    if isinstance(value, float):
-        return repr(value).removesuffix(".0")
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_plain(v) for v in value) + "]"
-    return str(value)

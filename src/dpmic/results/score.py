@@ -142,7 +142,8 @@ class Score:
         The points are handed in because a score keeps none; records with a missing value are
         left out. Needs matplotlib (``pip install 'dpmic[plots]'``).
         """
-        from dpmic import frames, plots
+        from dpmic import frames
+        from dpmic.plots.scores import scatter
 
         points = frames.pair(x, y, data=data, missing="drop")
         if points.x.size != self.n:
@@ -151,7 +152,7 @@ class Score:
                 f"this score is of {self.n} records",
                 "pass the columns that were scored",
             )
-        return plots.scatter(self, points, ax)
+        return scatter(self, points, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""

@@ -1,0 +1,125 @@
+"""What all published results share: a guarantee in words, and a JSON text that reads back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from dpmic import _validate
+from dpmic.errors import InputError
+
+__all__ = ["Published"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Published:
+    """Something differentially private, with what it cost.
+
+    A subclass lists what was drawn, says in ``guarantee`` what that is, and tells in ``_sound``
+    whether its fields can be what they claim. Fields are numbers, texts, or tuples and mappings
+    of these.
+
+    Attributes
+    ----------
+    epsilon : float
+        What it cost: the proved privacy loss for the unit in ``guarantee``.
+    n : int
+        The number of records, which is public.
+    parameters : dict
+        What else fixed the computation; all public and chosen without looking at the data.
+    rows_per_person : int
+        How many rows one person may have.
+    person : str or None
+        The column of identifiers, where only the first row of each person was used.
+    """
+
+    epsilon: float
+    n: int
+    parameters: Mapping[str, Any]
+    rows_per_person: int
+    person: str | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def _promise(self, what: str, delta: float = 0.0) -> str:
+        """Return the sentence that may be printed beside the result."""
+        epsilon = _validate.upwards(self.epsilon)
+        unit = "one record is"
+        if self.person is not None:
+            unit = f"one person (by {self.person}; of each only the first record is used) is"
+        if self.rows_per_person > 1:
+            unit = f"all of one person's records, at most {self.rows_per_person}, are"
+        cost = f"epsilon = {epsilon}"
+        but = ""
+        if delta:
+            cost += f" and delta = {_validate.upwards(delta)}"
+            but = f", but for a probability of at most {_validate.upwards(delta)}"
+        public = "".join(f", {name} = {_plain(v)}" for name, v in self.parameters.items())
+        return (
+            f"{what} differentially private with {cost}: if {unit} replaced by any other{but}, "
+            f"no published result becomes more than exp({epsilon}) times as likely or as "
+            f"unlikely; public are n = {self.n}{public}."
+        )
+
+    def _sound(self) -> bool:
+        """Tell whether the fields can be what they claim; may raise TypeError or ValueError."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
+        return {
+            field.name: _listed(getattr(self, field.name)) for field in dataclasses.fields(self)
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Rebuild a result from ``to_dict`` or from parsed JSON."""
+        try:
+            rebuilt = cls(**fields)
+            sound = 0 < rebuilt.epsilon < float("inf") and rebuilt._sound()
+        except (KeyError, TypeError, ValueError):
+            sound = False
+        if not sound:
+            name = cls.__name__
+            raise InputError(f"this {name}", "it is not complete", "pass what to_dict returned")
+        return rebuilt
+
+    def to_json(self) -> str:
+        """Return the result as one line of JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild a result from ``to_json``."""
+        try:
+            fields = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise InputError("this text", f"it is not JSON ({error})", "pass to_json's") from None
+        return cls.from_dict(fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+
+def _listed(value: Any) -> Any:
+    """Return tuples as lists and mappings as dicts, all the way down."""
+    if isinstance(value, Mapping):
+        return {key: _listed(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_listed(member) for member in value]
+    return value
+
+
+def _plain(value: Any) -> str:
+    """Write a parameter as a person would."""
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_plain(v)}" for name, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_plain(v) for v in value) + "]"
+    return str(value)
