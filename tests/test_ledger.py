@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 
 from dpmic.errors import BudgetError, LedgerError, ParameterError
 from dpmic.privacy import ledger as module
+from dpmic.privacy import ledger_file
 from dpmic.privacy.ledger import UNIT, Entry, Ledger
 
 # Not fork: children must work where there is none, and with nothing inherited.
@@ -95,6 +96,56 @@ def test_history(ledger):
     with pytest.raises(dataclasses.FrozenInstanceError):
         first.epsilon = 0
     assert isinstance(first, Entry)
+
+
+def test_deltas_are_charged_beside_epsilons(path):
+    ledger = Ledger(path, epsilon=1.0, delta=1e-6)
+    ledger.check("q", 0.25, 4e-7)
+    assert (ledger.spent, ledger.spent_delta) == (0, 0)
+    ledger.spend("q", 0.25, 4e-7)
+    ledger.spend("pure", 0.25)
+    assert ledger.spent == 0.5
+    assert 4e-7 <= ledger.spent_delta <= 4e-7 + 2**-62
+    assert ledger.total_delta <= 1e-6
+    assert ledger.remaining_delta <= ledger.total_delta - 4e-7
+    assert [entry.delta for entry in ledger.history()] == [ledger.spent_delta, 0]
+    assert "0.5 of 1, delta 4.00001e-07 of 1e-06" in repr(ledger)
+    for ask in (ledger.check, ledger.spend):
+        with pytest.raises(BudgetError, match=r"delta = 7.*e-07: .* pass at most 5\.9+.*e-07\."):
+            ask("r", 0.25, 7e-7)
+        with pytest.raises(LedgerError, match="charged 0.25 and delta 4.*e-07"):
+            ask("q", 0.25)
+        with pytest.raises(BudgetError, match=r"epsilon = 0\.75"):
+            ask("r", 0.75, 1e-7)
+    assert len(ledger.history()) == 2
+    assert Ledger(path).remaining_delta == Ledger(path, delta=1e-6).remaining_delta
+    with pytest.raises(LedgerError, match=r"delta = 1e-05: .* leave delta out"):
+        Ledger(path, epsilon=1.0, delta=1e-5)
+
+
+def test_a_pure_budget_takes_no_delta(ledger):
+    with pytest.raises(BudgetError, match="pass delta=0, or make a ledger with a delta"):
+        ledger.spend("q", 0.1, 1e-9)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, math.nan, "0", None])
+def test_deltas_are_probabilities(ledger, delta):
+    with pytest.raises(ParameterError, match="delta = "):
+        ledger.spend("q", 0.1, delta)
+
+
+@given(st.lists(st.floats(1e-18, 1e-6), min_size=1, max_size=6))
+def test_the_sum_of_deltas_never_exceeds_the_total(charges):
+    with tempfile.TemporaryDirectory() as folder:
+        ledger, paid = Ledger(Path(folder) / "l", epsilon=1.0, delta=2e-6), []
+        for i, delta in enumerate(charges):
+            with contextlib.suppress(BudgetError):
+                ledger.spend(str(i), 0.01, delta)
+                paid.append(delta)
+        truly = sum(map(Fraction, paid))
+        assert truly <= Fraction(ledger.spent_delta)
+        assert truly + Fraction(ledger.remaining_delta) <= Fraction(2e-6)
 
 
 def test_overspending_is_refused_and_writes_nothing(ledger):
@@ -269,7 +320,7 @@ def test_rounding_directions(path):
 
 @given(st.integers(1, 2**63 - 1))
 def test_amounts_as_floats(amount):
-    low, high = module._down(amount), module._up(amount)
+    low, high = module._down(amount, UNIT), module._up(amount, UNIT)
     assert Fraction(low) * UNIT <= amount <= Fraction(high) * UNIT
     assert high in (low, math.nextafter(low, math.inf))
 
@@ -323,9 +374,9 @@ def test_another_database(path):
 
 
 def test_another_schema(path, ledger):
-    write(path, "PRAGMA user_version = 2")
+    write(path, "PRAGMA user_version = 3")
     for call in (lambda: Ledger(path), lambda: ledger.spend("q", 0.1), ledger.history):
-        with pytest.raises(LedgerError, match="schema 2.*schema 1; use the version"):
+        with pytest.raises(LedgerError, match="schema 3.*schema 2; use the version"):
             call()
 
 
@@ -452,20 +503,20 @@ server:/under /under nfs rw 0 0
     ],
 )
 def test_network_drives(place, remote):
-    assert module._is_remote(place, MOUNTS) is remote
+    assert ledger_file._is_remote(place, MOUNTS) is remote
 
 
 @pytest.mark.parametrize("kind", ["nfs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre"])
 def test_network_drives_are_refused(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(
-        module, "_mounts", lambda: f"/ / ext4 rw 0 0\ns: {tmp_path} {kind} rw 0 0\n"
+        ledger_file, "_mounts", lambda: f"/ / ext4 rw 0 0\ns: {tmp_path} {kind} rw 0 0\n"
     )
     assert "network drives" in refusal(tmp_path / "l", 1.0)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_real_table_of_mounts_can_be_read():
-    assert not module._is_remote("/proc/self/l", module._mounts())
+    assert not ledger_file._is_remote("/proc/self/l", ledger_file._mounts())
 
 
 # --- disks and locks that fail -------------------------------------------------------------------
@@ -563,7 +614,7 @@ def test_an_emptied_budget_allows_nothing(path, ledger):
 
 
 def test_locked_for_too_long(path, ledger, monkeypatch):
-    monkeypatch.setattr(module, "TIMEOUT", 0.1)
+    monkeypatch.setattr(ledger_file, "TIMEOUT", 0.1)
     ledger.spend("q", 0.25)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -579,7 +630,7 @@ def test_locked_for_too_long(path, ledger, monkeypatch):
 
 
 def test_a_draw_that_uses_the_ledger_is_refused(ledger, monkeypatch):
-    monkeypatch.setattr(module, "TIMEOUT", 0.1)
+    monkeypatch.setattr(ledger_file, "TIMEOUT", 0.1)
     ledger.spend("q", 0.25)
     with pytest.raises(LedgerError, match="locked"):
         ledger.settle("q", lambda: str(ledger.spent))

@@ -104,6 +104,16 @@ def epsilon(value: object, *, allow_large: bool = False) -> float:
     return loss
 
 
+def delta(value: object) -> float:
+    """Return a probability with which a guarantee may fail, from 0 to below 1."""
+    share = real(value, "delta")
+    if not 0 <= share < 1:
+        raise ParameterError(
+            f"delta = {value!r}", "it is a probability, far below 1 / n", "pass 0 or 1e-9"
+        )
+    return share
+
+
 def upwards(value: float) -> str:
     """Write a number in six digits that never understate it."""
     text = f"{value:.6g}"

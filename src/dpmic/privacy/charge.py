@@ -43,7 +43,12 @@ class Account:
     name: str | None
 
     def settle(
-        self, source: Source, asked: dict[str, Any], epsilon: float, steps: Steps[Any, Any]
+        self,
+        source: Source,
+        asked: dict[str, Any],
+        epsilon: float,
+        steps: Steps[Any, Any],
+        delta: float = 0.0,
     ) -> str:
         """Return the one answer to a question, from the ledger if it was asked before.
 
@@ -57,9 +62,9 @@ class Account:
         answer = ledger.answer(question)
         if answer is not None:
             return answer
-        ledger.check(question, epsilon)  # refused before a value is read
+        ledger.check(question, epsilon, delta)  # refused before a value is read
         private = steps.read()
-        ledger.spend(question, epsilon)  # committed before noise is drawn
+        ledger.spend(question, epsilon, delta)  # committed before noise is drawn
 
         def draw_and_store() -> str:
             exact = steps.compute(private)
