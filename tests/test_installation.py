@@ -19,4 +19,5 @@ def test_the_wheel_is_pure_python_and_typed(tmp_path):
     assert "dpmic/py.typed" in names
     assert "dpmic/_kernels/segmentation.py" in names
     assert "dpmic/parameters/tuned.json" in names
+    assert "dpmic/parameters/errors.json" in names
     assert not any(name.startswith(("tests", "docs")) for name in names)

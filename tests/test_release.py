@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import dpmic
 from dpmic import _validate, frames, sensitivity
 from dpmic.parameters import tuned
-from dpmic.privacy import MICeLaplace, MICrLaplace, mechanisms
+from dpmic.privacy import MICeLaplace, MICrLaplace, mechanism
 from dpmic.privacy.release import _text
 
 BOX = ((0, 1), (0, 1))
@@ -374,7 +374,7 @@ def test_large_epsilon_when_asked_for():
 
 
 def test_the_reminder_is_unconditional_and_said_once(monkeypatch):
-    monkeypatch.setattr(mechanisms, "_reminded", False)
+    monkeypatch.setattr(mechanism, "_reminded", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ask(bounds=((-1e6, 1e6), (-1e6, 1e6)))

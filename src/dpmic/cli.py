@@ -27,7 +27,7 @@ app = typer.Typer(
 
 Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
 Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
-Part = StrEnum("Part", ["synthetic", "real", "parameters", "all"])
+Part = StrEnum("Part", ["synthetic", "real", "parameters", "errors", "all"])
 
 
 def main() -> None:

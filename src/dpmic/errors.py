@@ -9,6 +9,7 @@ __all__ = [
     "DpmicError",
     "InputError",
     "LedgerError",
+    "NoiseWarning",
     "ParameterError",
     "RefusedValueError",
 ]
@@ -76,3 +77,7 @@ class BudgetError(LedgerError):
 
 class BoundsReminder(UserWarning):
     """Bounds must not come from the data; said once, whatever they are."""
+
+
+class NoiseWarning(UserWarning):
+    """The noise will be too large for values to mean anything; known before data is read."""

@@ -5,18 +5,20 @@ import json
 import numpy as np
 import pytest
 
-from dpmic.evaluation import parameters, printed
+from dpmic.evaluation import histograms, parameters, printed
 from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.objective import expected_error, wsum
 from dpmic.evaluation.parameters import PAPER_CELLS, PARTS, Effort, _Fit, published, tuned
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
+from dpmic.evaluation.simulation import histogram_matrix
 from dpmic.evaluation.tuning import Sizes, mic_stars, perturbed, scores
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
 
 N, SAMPLES = 25, 2
 CELLS = (4.0, 6.0, 8.0, 12.0, 20.0)
+LAPLACE = ("micr-laplace", "mice-laplace")
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +132,7 @@ class TestPublished:
 class TestTuned:
     def test_a_row_for_each_mechanism_and_epsilon(self, found):
         places = [(row["mechanism"], row["n"], row["epsilon"]) for row in found]
-        mechanisms = ("mice-laplace", "micr-laplace", "noisy-table")
+        mechanisms = ("mice-laplace", "micr-geometric", "micr-laplace", "noisy-table")
         assert sorted(places) == [(m, N, e) for m in mechanisms for e in (0.1, 3.0)]
 
     def test_columns(self, found):
@@ -139,6 +141,10 @@ class TestTuned:
             if row["mechanism"] == "noisy-table":
                 assert list(row) == ["mechanism", "n", "epsilon", "parts", "wsum"]
                 assert row["parts"] in PARTS
+            elif row["mechanism"] == "micr-geometric":
+                own = ["mechanism", "n", "epsilon", "m", "B", "low", "high", "spread"]
+                assert list(row) == [*own, "wsum_value", "wsum_estimate"]
+                assert histograms.Cut(row["m"], row["B"]) in histograms.cuts(N)
             else:
                 assert list(row) == [*ours, "wsum_value", "wsum_estimate"]
                 assert (row["lmax"] is None) == (row["mechanism"] == "micr-laplace")
@@ -147,7 +153,7 @@ class TestTuned:
     def test_chosen_with_the_noise_of_a_release(self, found, scored, targets):
         """Within one percent of the best, by hand."""
         for row in found:
-            if row["mechanism"] == "noisy-table":
+            if row["mechanism"] not in LAPLACE:
                 continue
             tried = scored[row["mechanism"] == "mice-laplace"]
             sums = {}
@@ -181,7 +187,7 @@ class TestTuned:
     def test_the_calibration_is_sound_and_judged_on_the_other_half(self, found, scored, targets):
         even = np.array([True, False, False, True])  # F12, F13, F5, F20
         for row in found:
-            if row["mechanism"] == "noisy-table":
+            if row["mechanism"] not in LAPLACE:
                 continue
             assert row["low"] < row["high"]
             assert row["spread"] >= 0
@@ -198,12 +204,70 @@ class TestTuned:
             expected = float(wsum(off.mean(axis=(1, 2)), targets[even]))
             assert row["wsum_estimate"] == pytest.approx(expected, abs=0.003)
 
+    def test_the_histogram_is_chosen_and_judged_by_hand(self, run, effort, found, targets):
+        """The cut by a line fitted to the odd functions; the calibration on the even ones."""
+        even = np.array([True, False, False, True])
+        made = histograms.simulated(run, effort.distributions, N, effort.epsilon, SAMPLES)
+        for row in found:
+            if row["mechanism"] != "micr-geometric":
+                continue
+            own = {cut: v for (at, cut), v in made.items() if at == row["epsilon"]}
+            chosen = own[histograms.Cut(row["m"], int(row["B"]))]
+            sums = {cut: histograms._corrected(v, targets, ~even) for cut, v in own.items()}
+            good = [cut for cut in own if sums[cut] <= 1.01 * min(sums.values())]
+            assert error(chosen, targets) == min(error(own[cut], targets) for cut in good)
+            assert row["wsum_value"] == pytest.approx(error(chosen[even], targets[even]), abs=1e-6)
+            calibration = Calibration(row["low"], row["high"], row["spread"])
+            estimates = calibration.estimate(chosen[even], 0.0)
+            expected = error(estimates, targets[even])
+            assert row["wsum_estimate"] == pytest.approx(expected, abs=1e-6)
+
     def test_the_same_again(self, tmp_path, effort, found, beside_print, run):
         """From nothing, with two workers, and from what is kept."""
         other = Run(tmp_path, workers=2)
         assert tuned(other, effort) == found
         assert published(other, effort) == beside_print
         assert tuned(run, effort) == found
+
+
+class TestCuts:
+    """Values that a known line turns into MIC*."""
+
+    targets = np.linspace(0.02, 0.98, 49)
+    half = np.arange(49) % 2 == 1
+
+    def values(self, low, high, scatter=0.0):
+        noise = scatter * np.array([-1, 1, 0])
+        return low + (high - low) * self.targets[:, None] + noise
+
+    def test_a_line_is_undone(self):
+        assert histograms._corrected(self.values(0.3, 0.5), self.targets, self.half) < 1e-9
+        assert histograms._corrected(self.values(0.3, 0.3), self.targets, self.half) > 0.2
+
+    def test_scatter_counts_and_bias_only_among_equals(self):
+        """Of two that a line corrects alike the less biased one is taken."""
+        found = {
+            histograms.Cut(2, 4): self.values(0.0, 1.0, scatter=0.1),
+            histograms.Cut(3, 4): self.values(0.3, 0.5, scatter=0.004),
+            histograms.Cut(4, 4): self.values(0.2, 0.9, scatter=0.014),
+        }
+        assert histograms.best_cut(found, self.targets, self.half) == histograms.Cut(4, 4)
+        del found[histograms.Cut(4, 4)]
+        assert histograms.best_cut(found, self.targets, self.half) == histograms.Cut(3, 4)
+
+    def test_every_cut_has_room_for_its_grids(self):
+        for n in (25, 1000, 50_000):
+            assert all(4 <= cut.B <= cut.m**2 for cut in histograms.cuts(n))
+        assert max(cut.m for cut in histograms.cuts(25)) == 10
+        assert max(cut.m for cut in histograms.cuts(50_000)) == 48
+
+    def test_every_size_is_read_off_one_matrix(self):
+        """As if each had been searched alone."""
+        points = noisy(13, 0.7).sample(200, np.random.default_rng(3))
+        read = histograms._by_cells(points, 8, (4, 12, 36, 64), 1.0, np.random.default_rng(4))
+        for B, value in zip((4, 12, 36, 64), read, strict=True):
+            alone = histogram_matrix(points, SQUARE, (8, B), 1.0, np.random.default_rng(4))
+            assert np.nanmax(alone) == value
 
 
 class TestFit:
@@ -237,6 +301,14 @@ class TestFit:
         exact = expected_error(fit.scores, self.targets[:, None], scale).mean(axis=1)
         expected = float(wsum(exact[self.half], self.targets[self.half]))
         assert fit.error(None, self.half) == pytest.approx(expected, rel=0.005)
+
+    def test_noisy_scores_that_tell_nothing_are_not_fitted(self):
+        """Whatever ends would fit them best: the estimate is the constant."""
+        rng = np.random.default_rng(1)
+        best = _Fit(rng.random((49, 3)), self.targets, 0.0)._best(self.half)
+        assert best == parameters.BLIND
+        assert np.allclose(best.estimate(rng.random(9), 0.0), 0.5, atol=0.03)
+        assert self.fit(0.0)._best(self.half).low == pytest.approx(0.2, abs=0.02)
 
     def test_an_estimate_is_judged_as_one(self):
         """Without noise the right calibration has no error, and the value has."""

@@ -25,13 +25,14 @@ from dpmic.evaluation.relationships import R_SQUARED, noisy
 from dpmic.evaluation.reproduce import Scope
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy import mechanisms
+from dpmic.privacy import mechanism
 
 ROOT = Path(__file__).parents[2]
 TABLES = {
     "synthetic": {"synthetic", "wsum", "consistency", "error_rate"},
     "real": {"real", "medians", "quoted"},
     "parameters": {"parameters_paper", "parameters_tuned"},
+    "errors": {"errors"},
 }
 FIGURES = {
     "synthetic": {
@@ -48,6 +49,7 @@ FIGURES = {
         for epsilon in ("1", "0.1")
     },
     "parameters": {"parameters"},
+    "errors": set(),
 }
 TINY = Scope(
     r_squared=(0.3, 0.9),
@@ -59,6 +61,7 @@ TINY = Scope(
     cells=(4, 6, 8, 12),
     fineness=(5,),
     tuned_iterations={25: 1, 26: 2},
+    error_iterations={25: 3, 30: 2},
 )
 
 
@@ -198,6 +201,7 @@ class TestParts:
         assert made(out, "tables", "csv") == TABLES[part]
         assert made(out, "figures", "png") == FIGURES[part] | {"grids"}
         assert (out / "tuned.json").exists() == (part == "parameters")
+        assert (out / "errors.json").exists() == (part == "errors")
         assert set(json.loads((out / "tables" / "provenance.json").read_text())) == {part}
 
     def test_figures_are_images(self, tiny, tmp_path):
@@ -207,7 +211,7 @@ class TestParts:
             assert "<svg" in (tmp_path / "figures" / f"{name}.svg").read_text(encoding="utf-8")
 
     def test_parts_come_together_in_any_order(self, tiny, undrawn, data, tmp_path):
-        for parts in (("real",), ("parameters", "synthetic")):
+        for parts in (("real",), ("parameters", "synthetic", "errors")):
             page = reproduce.reproduce(parts, tmp_path / "apart", quick=True, seed=3)
         reproduce.reproduce(reproduce.PARTS, tmp_path / "whole", quick=True, seed=3)
         assert contents(tmp_path / "apart") == contents(tmp_path / "whole")
@@ -267,10 +271,14 @@ class TestStored:
             if row["mechanism"] == "noisy-table":
                 assert tuned.table_parts(*place) == row["parts"]
                 continue
-            found = tuned.lookup(row["mechanism"], *place)
-            assert (found.B, found.c, found.lmax) == (row["B"], row["c"], row["lmax"])
+            if row["mechanism"] == "micr-geometric":
+                found = tuned.lookup_histogram(*place)
+                assert (found.m, found.B) == (row["m"], row["B"])
+            else:
+                found = tuned.lookup(row["mechanism"], *place)
+                assert (found.B, found.c, found.lmax) == (row["B"], row["c"], row["lmax"])
             assert found.calibration == Calibration(row["low"], row["high"], row["spread"])
-        assert len(known["rows"]) == 3 * 2 * 2
+        assert len(known["rows"]) == 4 * 2 * 2
         assert tuned.lookup("mice-laplace", 10**6, 0.5).B >= 4
 
     def test_it_says_what_made_it_and_can_be_read_by_people(self, stored, tmp_path):
@@ -433,12 +441,12 @@ class TestCommand:
 
     def test_bounds_are_not_reminded_of(self, tiny, undrawn, data, command, monkeypatch):
         """Nothing is released; the reminder is for those who release."""
-        monkeypatch.setattr(mechanisms, "_reminded", False)
+        monkeypatch.setattr(mechanism, "_reminded", False)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             code, _, _ = command("real", "--quick", "--workers", "1")
         assert code == 0
-        assert not mechanisms._reminded  # those who release afterwards are still reminded
+        assert not mechanism._reminded  # those who release afterwards are still reminded
 
     def test_control_c(self, tiny, undrawn, data, command, monkeypatch):
         """The third task is interrupted; the same command goes on and makes it the third."""

@@ -17,12 +17,13 @@ from dpmic.evaluation import simulation
 from dpmic.evaluation.scoring import Choice, Perturbed
 from dpmic.evaluation.simulation import (
     clipped_laplace,
+    histogram_matrix,
     noisy_table,
     published_deviation,
     published_geometric,
     published_grids,
 )
-from dpmic.privacy import MICeLaplace, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 from dpmic.privacy.domain import private_pair
 from dpmic.statistics.family import range_search
 
@@ -260,6 +261,22 @@ class TestNoisyTable:
         assert type(found) is np.ndarray
         assert found.min() == 0
         assert found.max() == pytest.approx(1)
+
+
+class TestHistogram:
+    def test_it_is_what_is_released(self, rng):
+        """And with half the noise it would not be."""
+        x = rng.random(300)
+        y = (x + rng.normal(0, 0.1, 300)).clip(0, 1)
+        mechanism = MICrGeometric(1.0, UNIT, m=6, B=12)
+        real = [mechanism.release(x, y).value for _ in range(800)]
+
+        def seeded(epsilon):
+            made = (histogram_matrix((x, y), UNIT, (6, 12), epsilon, rng) for _ in range(800))
+            return np.array([np.nanmax(matrix) for matrix in made])
+
+        assert stats.ks_2samp(real, seeded(1.0)).pvalue > NEVER
+        assert stats.ks_2samp(real, seeded(2.0)).pvalue < NEVER
 
 
 class TestPerturbed:

@@ -29,6 +29,11 @@ class Records:
     fixed: Axis
     free: Axis
 
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.fixed.atoms.size
+
     def count(self, step: Step) -> Counted:
         """Count the records on the grid of one step."""
         return self._count(self.fixed.columns(step.columns), self.free.master(step.master))

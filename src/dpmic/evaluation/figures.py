@@ -38,7 +38,11 @@ __all__ = [
 Groups = list[tuple[str, Table]]
 
 BOXED = ("mice-lap", "micr-lap", "micr-geom", "ours", "ours-estimate", "ours-mice", "noisy-table")
-TUNED = {"micr-laplace": "MICr-Lap (ours)", "mice-laplace": "MICe-Lap (ours)"}
+TUNED = {
+    "micr-laplace": "MICr-Lap (ours)",
+    "mice-laplace": "MICe-Lap (ours)",
+    "micr-geometric": "noisy histogram (ours)",
+}
 LEAST_VARIANCE = 1e-6  # a log axis has no zero, and an estimate may not vary at all
 WIDTH = 10.0  # inches: 1000 pixels at 100 dots per inch
 DPI = 130

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.evaluation import printed
+from dpmic.evaluation import histograms, printed
 from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.objective import wsum
 from dpmic.evaluation.relationships import NoisyFunction
@@ -38,6 +38,8 @@ GAIN = 0.05
 """A calibration that gains less than this on the half it is fitted to is not kept,"""
 DROWNED = 0.9
 """unless noise drowns all: the plain one has more than this share of the constant's error."""
+BLIND = Calibration(0.0, 1.0, 5.0)
+"""The calibration of noisy scores that tell nothing: always about 0.5."""
 DIGITS = 6
 QUANTILES = 200
 """Equally likely values that stand for Laplace noise where there is no closed form."""
@@ -123,8 +125,8 @@ def _beside_print(
 def tuned(run: Run, effort: Effort) -> Table:
     """Return our parameters for every n and epsilon, with the calibration of the estimate.
 
-    B, c and lmax are chosen on all distributions. The calibration is fitted to the functions of
-    odd number; ``wsum_value`` and ``wsum_estimate`` are those of the others.
+    B, c, lmax and m are chosen on all distributions. The calibration is fitted to the functions
+    of odd number; ``wsum_value`` and ``wsum_estimate`` are those of the others.
     """
     targets = mic_stars(run, effort.distributions)
     odd = np.array([q.function % 2 == 1 for q in effort.distributions])
@@ -132,6 +134,7 @@ def tuned(run: Run, effort: Effort) -> Table:
     for n in effort.n:
         by_range, by_mass = _scores(run, effort, n)
         parts = _parts(run, effort, n, targets)
+        noisy = _histograms(run, effort, n, targets, odd)
         for epsilon in effort.epsilon:
             for mechanism, tried in (("micr-laplace", by_range), ("mice-laplace", by_mass)):
                 scales = {choice: _scale(mechanism, n, epsilon, choice) for choice in tried}
@@ -149,6 +152,9 @@ def tuned(run: Run, effort: Effort) -> Table:
                     }
                 )
             table.append({"mechanism": "noisy-table", "n": n, "epsilon": epsilon, **parts[epsilon]})
+            table.append(
+                {"mechanism": "micr-geometric", "n": n, "epsilon": epsilon, **noisy[epsilon]}
+            )
     return table
 
 
@@ -177,9 +183,27 @@ def _parts(run: Run, effort: Effort, n: int, targets: Floats) -> dict[float, dic
     return best
 
 
+def _histograms(
+    run: Run, effort: Effort, n: int, targets: Floats, odd: NDArray[np.bool_]
+) -> dict[float, dict[str, float]]:
+    """Return the size of the noisy histogram, and its calibration, for every epsilon."""
+    found = histograms.simulated(run, effort.distributions, n, effort.epsilon, effort.iterations[n])
+    best = {}
+    for epsilon in effort.epsilon:
+        tried = {cut: values for (at, cut), values in found.items() if at == epsilon}
+        cut = histograms.best_cut(tried, targets, odd)
+        # The noise is in the values already.
+        fit = _Fit(tried[cut], targets, 0.0)
+        best[epsilon] = {"m": cut.m, "B": float(cut.B), **fit.row(odd)}
+    return best
+
+
 @dataclass(frozen=True)
 class _Fit:
-    """The search for a calibration: scores [distribution, iteration] and their MIC*."""
+    """The search for a calibration: scores [distribution, iteration] and their MIC*.
+
+    ``scale`` is that of Laplace noise yet to be added; 0 where the scores have their noise.
+    """
 
     scores: Floats
     targets: Floats
@@ -212,6 +236,8 @@ class _Fit:
             key=lambda result: float(result.fun),
         )
         plain, blind = self.error(Calibration(), half), self._constant(half)
+        if not self.scale and found.fun > (1 - GAIN) * blind:
+            return BLIND
         if found.fun > (1 - GAIN) * plain and plain < DROWNED * blind:
             return Calibration()
         return Calibration(*(round(number, 4) for number in ends(found.x)))
@@ -223,7 +249,8 @@ class _Fit:
 
     def error(self, calibration: Calibration | None, half: NDArray[np.bool_]) -> float:
         """Return WSUM of the value, or of the estimate, over one half of the distributions."""
-        shares = (np.arange(QUANTILES) + 0.5) / QUANTILES
+        quantiles = QUANTILES if self.scale else 1
+        shares = (np.arange(quantiles) + 0.5) / quantiles
         noise = -self.scale * np.sign(shares - 0.5) * np.log1p(-2 * np.abs(shares - 0.5))
         values = np.clip(self.scores[half][..., None] + noise, 0.0, 1.0)
         if calibration is not None:

@@ -15,11 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Bounds
+from dpmic.counts.histogram import cell_counts, largest_first
 from dpmic.grids import range_cuts
 from dpmic.statistics.characteristic import Search, xlogx_table
+from dpmic.statistics.histograms import table_limits, table_search
 
 __all__ = [
     "clipped_laplace",
+    "histogram_matrix",
     "noisy_table",
     "published_deviation",
     "published_geometric",
@@ -99,6 +102,23 @@ def noisy_table(
     counts = np.bincount(cells[0] * parts + cells[1], minlength=parts**2)
     noisy = _noisy(counts.reshape(parts, parts), epsilon, runs, rng).astype(np.float64)
     return _information(noisy) / math.log2(parts)
+
+
+def histogram_matrix(
+    points: tuple[Floats, Floats],
+    bounds: Bounds,
+    size: tuple[int, float],
+    epsilon: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """Run our mechanism once: one noisy histogram of m x m cells, and its characteristic matrix.
+
+    ``size`` is m and B.
+    """
+    m, B = size
+    exact = cell_counts(*points, bounds, m)
+    noisy = largest_first(_noisy(exact, epsilon, 1, rng)[0], points[0].size)
+    return table_search(noisy, bounds, table_limits(B, m)).matrix()
 
 
 def _masters(

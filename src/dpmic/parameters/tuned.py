@@ -18,7 +18,7 @@ from typing import Any
 
 from dpmic.parameters.estimate import Calibration
 
-__all__ = ["Tuned", "lookup", "provenance", "table_parts"]
+__all__ = ["Tuned", "TunedHistogram", "lookup", "lookup_histogram", "provenance", "table_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,15 @@ class Tuned:
     B: float
     c: float
     lmax: int | None
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class TunedHistogram:
+    """The setting of "micr-geometric" for one n and epsilon: m x m cells, grids of at most B."""
+
+    m: int
+    B: float
     calibration: Calibration
 
 
@@ -60,12 +69,36 @@ def lookup(mechanism: str, n: int, epsilon: float) -> Tuned:
     )
 
 
+def lookup_histogram(n: int, epsilon: float) -> TunedHistogram:
+    """Return the parameters of "micr-geometric" for n records, interpolated as by :func:`lookup`.
+
+    What noise does to counts depends on n epsilon alone, so an epsilon outside of the table is
+    looked up at its end, for as many records as have the same n epsilon, and at most three times
+    n: with less noise the sample, not the noise, decides. Above the largest n the last entry
+    holds: m is then the same, and so is what cells of that width cannot resolve.
+
+    Examples
+    --------
+    >>> small, large = (lookup_histogram(n, 1.0).m for n in (100, 10_000))
+    >>> small < large
+    True
+    """
+    ends = _stored()["epsilon"]
+    inside = min(max(epsilon, ends[0]), ends[-1])
+    between = _between("micr-geometric", n * min(epsilon / inside, 3), inside)
+    return TunedHistogram(
+        m=math.floor(math.exp(between["m"]) + 1e-9),
+        B=float(math.floor(math.exp(between["B"]) + 1e-9)),
+        calibration=Calibration(between["low"], between["high"], between["spread"]),
+    )
+
+
 def table_parts(n: int, epsilon: float) -> int:
     """Return the parts of each axis of the noisy table, the evaluation's simple baseline."""
     return round(_between("noisy-table", n, epsilon)["parts"])
 
 
-def _between(mechanism: str, n: int, epsilon: float) -> dict[str, float]:
+def _between(mechanism: str, n: float, epsilon: float) -> dict[str, float]:
     """Interpolate every number of a table between its neighbours in n and epsilon."""
     axes = _stored()["n"], _stored()["epsilon"]
     (i, right), (j, up) = _position(axes[0], n), _position(axes[1], epsilon)
@@ -91,7 +124,7 @@ def _numbers(mechanism: str, n: int, epsilon: float) -> dict[str, float]:
     """Return one entry, with those numbers as logarithms that are interpolated so."""
     entry = _entries()[mechanism, n, epsilon]
     return {
-        name: math.log(value) if name in ("B", "lmax") else value
+        name: math.log(value) if name in ("B", "lmax", "m") else value
         for name, value in entry.items()
         if name not in ("mechanism", "n", "epsilon") and value is not None
     }

@@ -1,5 +1,5 @@
 """The trusted base: sensitivity, noise, mechanisms, ledger and audit."""
 
-from dpmic.privacy.mechanisms import Mechanism, MICeLaplace, MICrLaplace
+from dpmic.privacy.mechanisms import Mechanism, MICeLaplace, MICrGeometric, MICrLaplace
 
-__all__ = ["MICeLaplace", "MICrLaplace", "Mechanism"]
+__all__ = ["MICeLaplace", "MICrGeometric", "MICrLaplace", "Mechanism"]

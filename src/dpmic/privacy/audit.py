@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from dpmic import _validate, frames
 from dpmic.errors import ParameterError
-from dpmic.privacy.mechanisms import Mechanism, MICrLaplace
+from dpmic.privacy.geometric import MICrGeometric
+from dpmic.privacy.laplace import MICrLaplace
+from dpmic.privacy.mechanism import Mechanism
 from dpmic.results import AuditBound
 
 __all__ = ["Neighbours", "Sampler", "audit"]
@@ -27,6 +29,8 @@ Neighbours = tuple[Points, Points]
 Event = tuple[str, float]
 
 LEAST_RUNS = 1_000
+WEIGHED = "sum of the noisy counts, each times what it differs by,"
+"""What is looked at where the output is a histogram."""
 
 
 class Sampler(Protocol):
@@ -85,7 +89,7 @@ def audit(
         if not isinstance(mechanism, Mechanism):
             raise ParameterError("neighbours = None", "no worst case is known", "pass two datasets")
         neighbours = _worst_case(mechanism, n)
-    first, second = (_draws(mechanism, points, runs) for points in neighbours)
+    first, second = _outputs(mechanism, neighbours, runs)
     half = runs // 2
     event, swapped = _most_telling(first[:half], second[:half])
     likely, unlikely = (second, first) if swapped else (first, second)
@@ -93,8 +97,19 @@ def audit(
         _hits(likely[half:], event), _hits(unlikely[half:], event), runs - half, miss
     )
     side = "second" if swapped else "first"
-    text = f"output {event[0]} {event[1]:.6g}, likelier on the {side} dataset"
+    output = WEIGHED if isinstance(mechanism, MICrGeometric) else "output"
+    text = f"{output} {event[0]} {event[1]:.6g}, likelier on the {side} dataset"
     return AuditBound(mechanism.name, mechanism.epsilon, lower, 1 - miss, runs, text)
+
+
+def _outputs(
+    mechanism: Mechanism | Sampler, neighbours: Neighbours, runs: int
+) -> tuple[Floats, Floats]:
+    """Run a mechanism many times on both datasets."""
+    if isinstance(mechanism, MICrGeometric):
+        return _weighed_counts(mechanism, neighbours, runs)
+    first, second = (_draws(mechanism, points, runs) for points in neighbours)
+    return first, second
 
 
 def _draws(mechanism: Mechanism | Sampler, points: Points, runs: int) -> Floats:
@@ -103,12 +118,31 @@ def _draws(mechanism: Mechanism | Sampler, points: Points, runs: int) -> Floats:
         return mechanism.draws(*points, runs)
     source = frames.find(*points)
     setting, pair = mechanism.setting(source.n), frames.read(source)
-    once = mechanism.score(pair, setting) if isinstance(mechanism, MICrLaplace) else None
+    score = mechanism.score(pair, setting)
     outputs = np.empty(runs)
     for i in range(runs):
-        score = mechanism.score(pair, setting) if once is None else once
+        if not isinstance(mechanism, MICrLaplace):
+            score = mechanism.score(pair, setting)
         outputs[i] = mechanism.publish(score, source, setting).value
     return outputs
+
+
+def _weighed_counts(
+    mechanism: MICrGeometric, neighbours: Neighbours, runs: int
+) -> tuple[Floats, Floats]:
+    """Return a number for each run that tells the datasets apart best.
+
+    Counts that are the same in both tell nothing. Where a record moves from a full cell to an
+    empty one, the likelihood ratio of the two noisy counts grows with their difference.
+    """
+    setting = mechanism.setting(neighbours[0][0].size)
+    exact = [mechanism.score(frames.pair(*points), setting) for points in neighbours]
+    weights = exact[0] - exact[1]
+    first, second = (
+        np.array([np.sum(weights * mechanism.draw(counts, setting)) for _ in range(runs)], float)
+        for counts in exact
+    )
+    return first, second
 
 
 def _hits(outputs: Floats, event: Event) -> int:
@@ -146,12 +180,13 @@ def _worst_case(mechanism: Mechanism, n: int, *, trials: int = 2_000) -> Neighbo
     """Climb towards two datasets, different in one person's rows, whose scores differ most.
 
     MICr starts where the proof attains its bound: all records in one corner, and one person's
-    moved to the opposite one. Coordinates are drawn from a lattice within the bounds, which
-    reaches every cell of small grids. Only ranks matter to MICe: any coordinate will do.
+    moved to the opposite one, which is all that can be done to a histogram. Coordinates are
+    drawn from a lattice within the bounds, which reaches every cell of small grids. Only ranks
+    matter to MICe: any coordinate will do.
     """
     rng = np.random.default_rng(0)  # of the attack, not of the noise
     setting, rows = mechanism.setting(n), min(mechanism.rows_per_person, n)
-    if isinstance(mechanism, MICrLaplace):
+    if isinstance(mechanism, MICrLaplace | MICrGeometric):
         lattices = [np.linspace(*interval, 13) for interval in mechanism.bounds]
         first = np.array([np.full(n, lattice[0]) for lattice in lattices])
         second = first.copy()
@@ -161,9 +196,12 @@ def _worst_case(mechanism: Mechanism, n: int, *, trials: int = 2_000) -> Neighbo
         first = rng.random((2, n))
         second = first.copy()
 
+    if isinstance(mechanism, MICrGeometric):
+        return (first[0], first[1]), (second[0], second[1])
+
     def gap(a: Floats, b: Floats) -> float:
         scores = [mechanism.score(frames.pair(*points), setting) for points in (a, b)]
-        return abs(scores[0] - scores[1])
+        return float(abs(scores[0] - scores[1]))
 
     widest = gap(first, second)
     for _ in range(trials):

@@ -1,4 +1,4 @@
-"""Laplace noise from OpenDP: exact samplers, outputs on a fixed grid, no seed.
+"""Noise from OpenDP: exact samplers, outputs on a fixed grid, no seed.
 
 The only module of ours that asks OpenDP for noise.
 """
@@ -6,11 +6,24 @@ The only module of ours that asks OpenDP for noise.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["GRANULARITY", "Laplace", "calibrate"]
+__all__ = [
+    "GRANULARITY",
+    "Gaussian",
+    "Geometric",
+    "Laplace",
+    "LaplaceVector",
+    "TopK",
+    "calibrate",
+    "calibrate_counts",
+    "calibrate_gaussian",
+    "calibrate_top_k",
+    "calibrate_vector",
+]
 
 GRID_EXPONENT = -40
 GRANULARITY = 2.0**GRID_EXPONENT
@@ -45,12 +58,12 @@ def calibrate(sensitivity: float, epsilon: float) -> Laplace:
     first. The scale starts a billionth above the quotient, so that thirty releases at 0.1 fit
     into a budget of 3 whatever their sum rounds to.
     """
-    step = 1e-9
-    scale = sensitivity / epsilon * (1 + step)
-    while _measurement(scale).map(d_in=sensitivity) > epsilon:
-        scale *= 1 + step
-        step *= 2
-    return Laplace(scale, float(_measurement(scale).map(d_in=sensitivity)))
+
+    def loss(scale: float) -> float:
+        return Laplace(scale, math.nan).loss(sensitivity)
+
+    scale = _searched(sensitivity / epsilon, loss, epsilon)
+    return Laplace(scale, loss(scale))
 
 
 @lru_cache(maxsize=256)
@@ -65,3 +78,191 @@ def _measurement(scale: float) -> Any:
         scale=scale,
         k=GRID_EXPONENT,
     )
+
+
+# Several scores at once. ``sensitivity`` is then that of the whole vector, in the norm named.
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceVector:
+    """Laplace noise of one scale for each of ``size`` scores."""
+
+    scale: float
+    epsilon: float
+    size: int
+
+    def add(self, values: Sequence[float]) -> list[float]:
+        """Return the values with fresh noise each, rounded to the grid."""
+        _refuse_unfinite(values)
+        return list(map(float, _vector_laplace(self.scale, self.size)(list(values))))
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Gaussian noise for each of ``size`` scores, at most (epsilon, delta)-DP together."""
+
+    scale: float
+    epsilon: float
+    delta: float
+    size: int
+
+    def add(self, values: Sequence[float]) -> list[float]:
+        """Return the values with fresh noise each, rounded to the grid."""
+        _refuse_unfinite(values)
+        return list(map(float, _vector_gaussian(self.scale, self.size)(list(values))))
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """The choice of the ``k`` largest of ``size`` scores: permute-and-flip, peeled k times."""
+
+    scale: float
+    epsilon: float
+    k: int
+    size: int
+
+    def choose(self, scores: Sequence[float]) -> list[int]:
+        """Return k different positions; OpenDP computes with the scores as exact fractions."""
+        _refuse_unfinite(scores)
+        return list(map(int, _top_k(self.scale, self.k, self.size)(list(scores))))
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """Two-sided geometric noise, the Laplace of whole numbers, for counts.
+
+    P(noise = z) is proportional to exp(-abs(z) / scale).
+    """
+
+    scale: float
+    epsilon: float
+
+    def add(self, counts: Sequence[int]) -> list[int]:
+        """Return the counts with fresh noise each; they may leave [0, n]."""
+        return list(map(int, _counts_laplace(self.scale)([int(count) for count in counts])))
+
+    def loss(self, sensitivity: int) -> float:
+        """Return the privacy loss that OpenDP proves for counts that change by this much."""
+        return float(_counts_laplace(self.scale).map(d_in=sensitivity))
+
+
+def calibrate_counts(sensitivity: int, epsilon: float) -> Geometric:
+    """Return the least noise for counts that change by this much in the sum norm."""
+
+    def loss(scale: float) -> float:
+        return float(_counts_laplace(scale).map(d_in=sensitivity))
+
+    scale = _searched(sensitivity / epsilon, loss, epsilon)
+    return Geometric(scale, loss(scale))
+
+
+def calibrate_vector(sensitivity: float, epsilon: float, size: int) -> LaplaceVector:
+    """Return the least Laplace noise for a sensitivity in the sum norm, as :func:`calibrate`."""
+
+    def loss(scale: float) -> float:
+        return float(_vector_laplace(scale, size).map(d_in=sensitivity))
+
+    scale = _searched(sensitivity / epsilon, loss, epsilon)
+    return LaplaceVector(scale, loss(scale), size)
+
+
+def calibrate_gaussian(sensitivity: float, epsilon: float, delta: float, size: int) -> Gaussian:
+    """Return the least Gaussian noise for a sensitivity in the Euclidean norm.
+
+    The loss is OpenDP's: zero-concentrated DP, then its own curve of epsilon over delta. No
+    formula gives the scale, so it is bracketed and bisected.
+    """
+    from opendp import combinators
+
+    def loss(scale: float) -> float:
+        private = combinators.make_zCDP_to_approxDP(_vector_gaussian(scale, size))
+        return float(private.map(d_in=sensitivity).epsilon(delta))
+
+    small = large = sensitivity / epsilon
+    while loss(large) > epsilon:
+        large *= 2
+    while loss(small) <= epsilon:
+        small /= 2
+    while large > small * (1 + 1e-6):
+        middle = math.sqrt(small * large)
+        small, large = (middle, large) if loss(middle) > epsilon else (small, middle)
+    return Gaussian(large, epsilon, delta, size)
+
+
+def calibrate_top_k(sensitivity: float, epsilon: float, k: int, size: int) -> TopK:
+    """Return the sharpest choice for a sensitivity in the maximum norm, as :func:`calibrate`.
+
+    Scores may rise and fall together, so they are not called monotonic: OpenDP's map is
+    2 k sensitivity / scale.
+    """
+
+    def loss(scale: float) -> float:
+        return float(_top_k(scale, k, size).map(d_in=sensitivity))
+
+    scale = _searched(2 * k * sensitivity / epsilon, loss, epsilon)
+    return TopK(scale, loss(scale), k, size)
+
+
+def _searched(start: float, loss: Callable[[float], float], epsilon: float) -> float:
+    """Return a scale, a billionth or little more above the start, that is private enough."""
+    step = 1e-9
+    scale = start * (1 + step)
+    while loss(scale) > epsilon:
+        scale *= 1 + step
+        step *= 2
+    return scale
+
+
+def _refuse_unfinite(values: Sequence[float]) -> None:
+    """OpenDP adds noise to NaN and infinity without a word, so they stop here."""
+    if not all(map(math.isfinite, values)):
+        raise ArithmeticError("a score is not finite: nothing was released")
+
+
+@lru_cache(maxsize=64)
+def _vector_laplace(scale: float, size: int) -> Any:
+    """Return OpenDP's Laplace measurement on vectors."""
+    from opendp import measurements, metrics
+
+    domain = _vectors(size)
+    return measurements.make_laplace(
+        domain, metrics.l1_distance(T=float), scale=scale, k=GRID_EXPONENT
+    )
+
+
+@lru_cache(maxsize=64)
+def _counts_laplace(scale: float) -> Any:
+    """Return OpenDP's Laplace measurement on vectors of whole numbers."""
+    from opendp import domains, measurements, metrics, mod
+
+    mod.enable_features("contrib")
+    domain = domains.vector_domain(domains.atom_domain(T="i64"))
+    return measurements.make_laplace(domain, metrics.l1_distance(T="i64"), scale=scale)
+
+
+@lru_cache(maxsize=64)
+def _vector_gaussian(scale: float, size: int) -> Any:
+    """Return OpenDP's Gaussian measurement on vectors."""
+    from opendp import measurements, metrics
+
+    domain = _vectors(size)
+    return measurements.make_gaussian(
+        domain, metrics.l2_distance(T=float), scale=scale, k=GRID_EXPONENT
+    )
+
+
+@lru_cache(maxsize=64)
+def _top_k(scale: float, k: int, size: int) -> Any:
+    """Return OpenDP's choice of the k largest."""
+    from opendp import measurements, measures, metrics
+
+    domain, distance = _vectors(size), metrics.linf_distance(T=float)  # never monotonic
+    return measurements.make_noisy_top_k(domain, distance, measures.max_divergence(), k, scale)
+
+
+def _vectors(size: int) -> Any:
+    """Return OpenDP's domain of vectors of finite floats."""
+    from opendp import domains, mod
+
+    mod.enable_features("contrib")  # process-global, and needed for every constructor
+    return domains.vector_domain(domains.atom_domain(T=float, nan=False), size)

@@ -6,6 +6,7 @@ from typing import Any
 
 from dpmic import frames
 from dpmic.errors import ParameterError
+from dpmic.privacy.asked import first_of_each
 from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import private_pair
 from dpmic.privacy.ledger import Ledger
@@ -37,8 +38,8 @@ def release(
     epsilon : float
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     bounds : ((x0, x1), (y0, y1))
-        Needed by ``"micr-laplace"``; chosen without looking at the data.
-    mechanism : {"micr-laplace", "mice-laplace"} or Mechanism
+        Needed by ``"micr-laplace"`` and ``"micr-geometric"``; chosen without looking at the data.
+    mechanism : {"micr-laplace", "mice-laplace", "micr-geometric"} or Mechanism
         Or an object such as :class:`dpmic.privacy.MICrLaplace`, with its own options.
     data : frame, optional
         A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
@@ -53,13 +54,14 @@ def release(
         without names, and to ask again of corrected data or of another table of the same people
         whose columns and length are the same: without it the stored answer is returned.
     **options
-        Of the mechanism: ``B``, ``c``, ``statistic``, ``master``, ``lmax``, ``rows_per_person``,
-        ``allow_large_epsilon``.
+        Of the mechanism: ``B``, ``c``, ``statistic``, ``master``, ``lmax``, ``m``,
+        ``rows_per_person``, ``allow_large_epsilon``.
 
     Returns
     -------
     Release
-        ``release.guarantee`` is the sentence to print beside ``release.value``.
+        ``release.guarantee`` is the sentence to print beside ``release.value``. With
+        ``"micr-geometric"`` it is a :class:`~dpmic.results.HistogramRelease`.
 
     Examples
     --------
@@ -72,10 +74,7 @@ def release(
     chosen = _mechanism(mechanism, epsilon, bounds, options)
     charged = account(ledger, name)
     chosen.remind()
-    source = frames.find(x, y, data=data)
-    keeper = None if person is None else (person if isinstance(person, str) else "person")
-    if person is not None:
-        source = source.take(frames.first_rows(person, data, source.n))
+    source, keeper = first_of_each(frames.find(x, y, data=data), person, data)
     setting = chosen.setting(source.n)
     steps = Steps(
         read=lambda: private_pair(source),
@@ -88,8 +87,7 @@ def release(
 
 def _text(published: Release) -> str:
     """Write a release in a length that tells nothing of its value."""
-    drawn = repr(published.value) + repr(published.estimate)
-    return padded(published.to_json(), len(drawn), 50)
+    return padded(published.to_json(), *published._drawn_length())
 
 
 def _mechanism(

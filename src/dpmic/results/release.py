@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpmic import _validate
 from dpmic.errors import ParameterError
@@ -52,6 +53,15 @@ class Release(Published):
         first, second = self.names
         object.__setattr__(self, "names", (first, second))
 
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Rebuild a release, with its histogram where it has one."""
+        if cls is Release and isinstance(fields, Mapping) and "histogram" in fields:
+            from dpmic.results.histogram_release import HistogramRelease
+
+            return cast("Self", HistogramRelease.from_dict(fields))
+        return super().from_dict(fields)
+
     @property
     def guarantee(self) -> str:
         """The sentence that may be printed beside the number."""
@@ -77,6 +87,10 @@ class Release(Published):
         from dpmic.plots.releases import release
 
         return release(self, ax)
+
+    def _drawn_length(self) -> tuple[int, int]:
+        """Return how many characters what was drawn takes in JSON, and how many it may take."""
+        return len(repr(self.value) + repr(self.estimate)), 50
 
     def _sound(self) -> bool:
         first, second = self.names

@@ -44,7 +44,7 @@ class Search:
     @property
     def n(self) -> int:
         """The number of records."""
-        return self.by_x.fixed.atoms.size
+        return self.by_x.n
 
     def matrix(self) -> Floats:
         """Return the matrix; entry [k - 2, l - 2] is NaN where k * l exceeds B."""

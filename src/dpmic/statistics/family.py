@@ -16,7 +16,7 @@ from dpmic.grids import Axis, MassAxis, RangeAxis, Step, steps
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
 
-__all__ = ["mic", "mice", "micr", "range_search"]
+__all__ = ["mic", "mice", "micr", "range_axis", "range_search", "search_between"]
 
 Floats = NDArray[np.float64]
 
@@ -195,6 +195,16 @@ def range_search(x: Floats, y: Floats, box: Bounds, limits: Limits) -> Search:
     x_fixed, x_free = _range_axes(x, box[0], plan)
     y_fixed, y_free = _range_axes(y, box[1], plan)
     return Search(Records(x_fixed, y_free), Records(y_fixed, x_free), plan)
+
+
+def range_axis(values: Floats, interval: Interval, limits: Limits) -> Axis:
+    """Bin one variable for MICr, once for all pairs that it takes part in; c must be finite."""
+    return _range_axes(values, interval, steps(limits))[0]
+
+
+def search_between(x: Axis, y: Axis, limits: Limits) -> Search:
+    """Return the search of MICr on two variables binned by :func:`range_axis`."""
+    return Search(Records(x, y), Records(y, x), steps(limits))
 
 
 def _score(

@@ -1,0 +1,252 @@
+"""How far a default release is from MIC*: the table behind :func:`dpmic.plan`.
+
+Every n and epsilon is simulated with the grids, the noise and the calibration that a release
+without options has there. Errors are weighted as in WSUM, over all distributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic.evaluation import simulation
+from dpmic.evaluation.jobs import Arrays, Run, Task
+from dpmic.evaluation.objective import weights
+from dpmic.evaluation.relationships import NoisyFunction
+from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
+from dpmic.evaluation.tables import Table
+from dpmic.evaluation.tuning import mic_stars
+from dpmic.parameters.estimate import Calibration
+from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
+
+__all__ = [
+    "EPSILONS",
+    "LEVEL",
+    "Outcomes",
+    "Sampling",
+    "constant",
+    "largest_standard_error",
+    "measure",
+    "strata",
+]
+
+Floats = NDArray[np.float64]
+
+EPSILONS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 1000.0)
+"""The last leaves as good as no noise: what no epsilon can mend."""
+LEVEL = 0.9
+"""Beside the mean, the error that this share of releases does not exceed."""
+DRAWS = 200
+"""Equally likely parts of the noise, each of which its mean stands for."""
+SPARING = 4
+"""Noise in counts must be drawn and searched each time: so many times fewer samples serve."""
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What is simulated: which distributions, and for each n how many samples of each."""
+
+    distributions: tuple[NoisyFunction, ...]
+    epsilon: tuple[float, ...]
+    iterations: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What releases of one mechanism at one n and epsilon are: [distribution, sample, draw]."""
+
+    mechanism: str
+    epsilon: float
+    values: Floats
+    estimates: Floats
+
+
+@dataclass(frozen=True)
+class _Default:
+    """A release without options: score plus Laplace noise, clipped, and its calibration."""
+
+    mechanism: str
+    epsilon: float
+    choice: Choice
+    scale: float
+    calibration: Calibration
+
+    @classmethod
+    def at(cls, kind: Callable[[float], Any], n: int, epsilon: float) -> _Default:
+        mechanism = kind(epsilon)
+        setting = mechanism.setting(n)
+        choice = Choice(setting.limits.B, setting.limits.c, setting.limits.lmax)
+        return cls(mechanism.name, epsilon, choice, setting.noise.scale, setting.calibration)
+
+    def outcomes(self, scores: Floats) -> Outcomes:
+        """Put every part of the noise on every score [distribution, sample]."""
+        values = np.clip(scores[..., None] + self.scale * strata(DRAWS), 0.0, 1.0)
+        estimates = self.calibration.estimate(values, self.scale)
+        return Outcomes(self.mechanism, self.epsilon, values, estimates)
+
+
+def measure(run: Run, sampling: Sampling) -> Table:
+    """Return a row of errors for every mechanism, n and epsilon."""
+    targets = mic_stars(run, sampling.distributions)
+    table = [
+        {"mechanism": found.mechanism, "n": n, "epsilon": found.epsilon, **_errors(found, targets)}
+        for n in sampling.iterations
+        for simulate in SIMULATIONS
+        for found in simulate(run, sampling, n)
+    ]
+    return sorted(table, key=lambda row: str(row["mechanism"]))
+
+
+def constant(run: Run, distributions: Sequence[NoisyFunction]) -> dict[str, float]:
+    """Return the errors of 0.5, whatever the data are."""
+    targets = mic_stars(run, distributions)
+    off = np.abs(0.5 - targets)
+    shares = weights(targets)
+    return {
+        "mean": round(float(shares @ off), DIGITS),
+        "upper": round(_quantile(off, shares), DIGITS),
+    }
+
+
+def largest_standard_error(rows: Table) -> float:
+    """Return the largest Monte Carlo error of a mean, as a share of that mean."""
+    shares = [row[f"{kind}_se"] / row[kind] for row in rows for kind in ("value", "estimate")]
+    return round(float(max(shares)), 4)
+
+
+def _errors(found: Outcomes, targets: Floats) -> dict[str, float]:
+    """Return mean, upper quantile and the mean's Monte Carlo error, of values and estimates."""
+    shares = weights(targets)
+    row = {}
+    for name, outputs in (("value", found.values), ("estimate", found.estimates)):
+        off = np.abs(outputs - targets[:, None, None])
+        each = off.mean(axis=2)
+        row[name] = shares @ each.mean(axis=1)
+        row[f"{name}_upper"] = _quantile(off, shares)
+        # Samples are independent and distributions fixed: variances of weighted means add.
+        variances = each.var(axis=1, ddof=1) / each.shape[1]
+        row[f"{name}_se"] = np.sqrt(shares**2 @ variances)
+    return {name: round(float(number), DIGITS) for name, number in row.items()}
+
+
+def _quantile(off: Floats, shares: Floats) -> float:
+    """Return the least error that LEVEL of all do not exceed; the first axis has the shares."""
+    flat = off.reshape(len(shares), -1)
+    each = np.broadcast_to(shares[:, None] / flat.shape[1], flat.shape).ravel()
+    order = np.argsort(flat, axis=None)
+    reached = int(np.searchsorted(np.cumsum(each[order]), LEVEL - 1e-9))
+    return float(flat.ravel()[order[reached]])
+
+
+def strata(count: int) -> Floats:
+    """Return the means of equally likely parts of Laplace noise of scale 1, an even number.
+
+    With means instead of medians no part of the tails is lost: the mean of the absolute values
+    is 1, as the noise's is.
+
+    Examples
+    --------
+    >>> strata(4).round(3)
+    array([-1.693, -0.307,  0.307,  1.693])
+    """
+    left = 1 - np.linspace(0, 1, count // 2 + 1)
+    # -log(1 - p), the exponential's quantile, has (1 - p) log(1 - p) + p as antiderivative.
+    product = left * np.log(np.where(left > 0, left, 1.0))
+    upper = np.diff(product - left) * (count // 2)
+    return np.concatenate((-upper[::-1], upper))
+
+
+def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
+    """Simulate scores plus noise: no score depends on epsilon but through the grids."""
+    releases = [
+        _Default.at(kind, n, epsilon)
+        for kind in (
+            lambda e: MICrLaplace(e, SQUARE, allow_large_epsilon=True),
+            lambda e: MICeLaplace(e, allow_large_epsilon=True),
+        )
+        for epsilon in sampling.epsilon
+    ]
+    wanted = tuple(dict.fromkeys((one.mechanism, one.choice) for one in releases))
+    iterations = sampling.iterations[n]
+    tasks = [
+        Task(f"errors|{q.name}|{n}|{iterations}", _scores, (q, n, iterations, wanted))
+        for q in sampling.distributions
+    ]
+    found = np.stack([r["scores"] for r in run.results(f"errors, n = {n}", tasks)], axis=1)
+    scores = dict(zip(wanted, found, strict=True))
+    for one in releases:
+        yield one.outcomes(scores[one.mechanism, one.choice])
+
+
+def _scores(
+    rng: np.random.Generator,
+    distribution: NoisyFunction,
+    n: int,
+    iterations: int,
+    wanted: Sequence[tuple[str, Choice]],
+) -> Arrays:
+    """Return scores [mechanism and grids, sample]."""
+    found = []
+    for _ in range(iterations):
+        points = distribution.sample(n, rng)
+        axes = ranked(points, rng)
+        found.append(
+            [
+                micr(points, SQUARE, choice)
+                if mechanism == MICrLaplace.name
+                else float(np.nanmax(matrix(axes, choice.limits)))
+                for mechanism, choice in wanted
+            ]
+        )
+    return {"scores": np.array(found).T}
+
+
+def _geometric(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
+    """Simulate noisy histograms, which are searched anew for every draw."""
+    mechanisms = [
+        MICrGeometric(epsilon, SQUARE, allow_large_epsilon=True) for epsilon in sampling.epsilon
+    ]
+    settings = [mechanism.setting(n) for mechanism in mechanisms]
+    sizes = tuple(
+        (mechanism.epsilon, (setting.m, setting.limits.B))
+        for mechanism, setting in zip(mechanisms, settings, strict=True)
+    )
+    iterations = max(2, sampling.iterations[n] // SPARING)
+    tasks = [
+        Task(f"errors, noisy counts|{q.name}|{n}|{iterations}", _drawn, (q, n, iterations, sizes))
+        for q in sampling.distributions
+    ]
+    results = run.results(f"errors, noisy counts, n = {n}", tasks)
+    found = np.stack([result["values"] for result in results], axis=1)[..., None]
+    for mechanism, setting, values in zip(mechanisms, settings, found, strict=True):
+        estimates = setting.calibration.estimate(values, 0.0)  # the noise is in the values
+        yield Outcomes(mechanism.name, mechanism.epsilon, values, estimates)
+
+
+def _drawn(
+    rng: np.random.Generator,
+    distribution: NoisyFunction,
+    n: int,
+    iterations: int,
+    sizes: Sequence[tuple[float, tuple[int, float]]],
+) -> Arrays:
+    """Return values [epsilon, sample], one draw for each sample."""
+    found = []
+    for _ in range(iterations):
+        points = distribution.sample(n, rng)
+        found.append(
+            [
+                np.nanmax(simulation.histogram_matrix(points, SQUARE, size, epsilon, rng))
+                for epsilon, size in sizes
+            ]
+        )
+    return {"values": np.array(found).T}
+
+
+SIMULATIONS: tuple[Callable[[Run, Sampling, int], Iterator[Outcomes]], ...] = (_laplace, _geometric)
+"""Each yields the outcomes of one kind of mechanism at every epsilon."""

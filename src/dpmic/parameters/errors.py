@@ -1,0 +1,156 @@
+"""How far default releases are from MIC*, by mechanism, n and epsilon.
+
+``errors.json`` holds the table and where it comes from: the command, the seed and the iterations
+that made it (``dpmic reproduce errors``). Logarithms of errors are interpolated linearly in
+log n and log epsilon. Each number is first raised to the largest one at as many records or more
+and at as much epsilon or more, so that errors only fall as either grows: simulation noise, and
+steps in the parameters, never promise an accuracy that more data would not keep.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["KINDS", "Errors", "Surface", "constant", "provenance", "surfaces"]
+
+Floats = NDArray[np.float64]
+
+KINDS = ("value", "value_upper", "estimate", "estimate_upper")
+ENOUGH = 1 + 1e-9
+"""A wished error is reached up to this factor, so that rounding decides nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Mean absolute errors of a release's value and estimate, and their upper quantiles."""
+
+    value: float
+    value_upper: float
+    estimate: float
+    estimate_upper: float
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The errors of one mechanism: logarithms [kind, n, epsilon] that fall along both axes."""
+
+    n: Floats
+    epsilon: Floats
+    logs: Floats
+
+    @classmethod
+    def of(cls, rows: list[dict[str, Any]]) -> Surface:
+        """Arrange a complete table, and let errors fall along both axes."""
+        n = sorted({row["n"] for row in rows})
+        epsilon = sorted({row["epsilon"] for row in rows})
+        entries = {(row["n"], row["epsilon"]): row for row in rows}
+        table = np.array([[[entries[i, j][kind] for j in epsilon] for i in n] for kind in KINDS])
+        for axis in (1, 2):
+            table = np.flip(np.maximum.accumulate(np.flip(table, axis), axis), axis)
+        return cls(np.array(n, np.float64), np.array(epsilon, np.float64), np.log(table))
+
+    def at(self, n: float, epsilon: float) -> Errors:
+        """Return the errors at a place; beyond the table, those of its end."""
+        along = self._at_epsilon(epsilon)
+        return Errors(*(math.exp(_between(self.n, n, logs)) for logs in along))
+
+    def along_n(self, kind: str, epsilon: float) -> list[tuple[float, float]]:
+        """Return (n, error) at the table's n; straight lines between them on log axes."""
+        return list(zip(self.n.tolist(), self._nodes(kind, epsilon=epsilon), strict=True))
+
+    def along_epsilon(self, kind: str, n: float) -> list[tuple[float, float]]:
+        """Return (epsilon, error) at the table's epsilon."""
+        return list(zip(self.epsilon.tolist(), self._nodes(kind, n=n), strict=True))
+
+    def least_n(self, kind: str, wished: float, epsilon: float) -> int | None:
+        """Return the smallest n whose error is at most the wished one, if there is any."""
+        found = _crossing(self.along_n(kind, epsilon), wished * ENOUGH)
+        if found is None:
+            return None
+        n = math.ceil(found)
+        # Rounding may have missed a whole number by one.
+        while n > self.n[0] and self.reaches(kind, wished, n - 1, epsilon):
+            n -= 1
+        while not self.reaches(kind, wished, n, epsilon):
+            n += 1
+        return n
+
+    def least_epsilon(self, kind: str, wished: float, n: float) -> float | None:
+        """Return the smallest epsilon whose error is at most the wished one, if there is any."""
+        # Half of what counts as reached is left for rounding.
+        return _crossing(self.along_epsilon(kind, n), wished * (1 + (ENOUGH - 1) / 2))
+
+    def reaches(self, kind: str, wished: float, n: float, epsilon: float) -> bool:
+        """Tell whether an error is at most the wished one."""
+        return bool(getattr(self.at(n, epsilon), kind) <= wished * ENOUGH)
+
+    def _nodes(
+        self, kind: str, *, n: float | None = None, epsilon: float | None = None
+    ) -> list[float]:
+        """Return the errors along one axis, at one place of the other."""
+        which = KINDS.index(kind)
+        if epsilon is not None:
+            return [math.exp(log) for log in self._at_epsilon(epsilon)[which]]
+        assert n is not None
+        return [math.exp(_between(self.n, n, logs)) for logs in self.logs[which].T]
+
+    def _at_epsilon(self, epsilon: float) -> list[list[float]]:
+        """Return logarithms [kind][n] at one epsilon."""
+        return [[_between(self.epsilon, epsilon, row) for row in own] for own in self.logs]
+
+
+def _between(axis: Floats, place: float, logs: Floats | list[float]) -> float:
+    """Interpolate in the logarithm of an axis; beyond its ends, hold."""
+    return float(np.interp(math.log(place), np.log(axis), logs))
+
+
+def _crossing(curve: list[tuple[float, float]], wished: float) -> float | None:
+    """Return where a falling curve, straight on log axes, comes down to an error."""
+    if curve[0][1] <= wished:
+        return curve[0][0]
+    for (left, high), (right, low) in itertools.pairwise(curve):
+        if low <= wished:
+            share = math.log(high / wished) / math.log(high / low)
+            return float(min(left * (right / left) ** share, right))
+    return None
+
+
+def provenance() -> dict[str, Any]:
+    """Return the command, the seed and the iterations that made the table."""
+    return dict(_stored()["provenance"])
+
+
+def constant() -> tuple[float, float]:
+    """Return the mean and the upper quantile of the error of 0.5, whatever the data are."""
+    stored = _stored()["constant"]
+    return float(stored["mean"]), float(stored["upper"])
+
+
+@lru_cache(maxsize=1)
+def surfaces() -> dict[str, Surface]:
+    """Return the errors of every mechanism that was simulated.
+
+    Examples
+    --------
+    >>> round(surfaces()["micr-laplace"].at(1000, 1.0).value, 2)
+    0.04
+    """
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in _stored()["rows"]:
+        rows.setdefault(row["mechanism"], []).append(row)
+    return {mechanism: Surface.of(own) for mechanism, own in rows.items()}
+
+
+@lru_cache(maxsize=1)
+def _stored() -> dict[str, Any]:
+    text = resources.files(__package__).joinpath("errors.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))

@@ -1,0 +1,31 @@
+"""What several kinds of releases are asked alike: how much privacy, and whose rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpmic import _validate, frames
+from dpmic.errors import ParameterError
+from dpmic.frames import Source
+
+__all__ = ["LEAST_EPSILON", "first_of_each", "loss"]
+
+LEAST_EPSILON = 1e-9
+
+
+def loss(epsilon: object, *, allow_large: bool) -> float:
+    """Check a privacy loss."""
+    checked = _validate.epsilon(epsilon, allow_large=allow_large)
+    if checked < LEAST_EPSILON:
+        raise ParameterError(
+            f"epsilon = {epsilon!r}", "so small a loss publishes noise alone", "pass epsilon=1"
+        )
+    return checked
+
+
+def first_of_each(source: Source, person: Any, data: Any) -> tuple[Source, str | None]:
+    """Return the first row of each person, if people are told apart, and what tells them apart."""
+    if person is None:
+        return source, None
+    kept = source.take(frames.first_rows(person, data, source.n))
+    return kept, person if isinstance(person, str) else "person"

@@ -1,0 +1,262 @@
+"""A private range of a column, for when no domain knowledge exists.
+
+Three noisy looks at the data, each with its share of epsilon (docs/proofs/private-bounds.md):
+
+1. *locate*: counts on fixed cells whose ends are powers of four; those that stand out from the
+   noise span a crude range;
+2. *refine*: counts on equal cells of the crude range; cells at both ends are dropped;
+3. *count*: how many records lie outside of what is left. Only this count carries the statement
+   that is published, so the statement holds whatever the first two did.
+
+All that follows a noisy count is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate, frames
+from dpmic._validate import Interval
+from dpmic.errors import ParameterError
+from dpmic.privacy import noise
+from dpmic.privacy.asked import first_of_each, loss
+from dpmic.privacy.charge import Steps, account, padded
+from dpmic.privacy.domain import private_columns
+from dpmic.privacy.ledger import Ledger
+from dpmic.results import BoundsEstimate
+
+__all__ = ["estimate_bounds"]
+
+Floats = NDArray[np.float64]
+Counts = list[int]
+
+SPLIT = {"locate": 0.4, "refine": 0.4, "count": 0.2}
+"""The shares of epsilon."""
+
+MAGNITUDES = 4.0 ** np.arange(-32, 33)
+"""Ends of the cells of positive numbers; below the first all is 0, above the last all is huge."""
+
+LOG_CUTS = np.concatenate((-MAGNITUDES[::-1], MAGNITUDES))
+WIDEST = (-(2.0**1022), 2.0**1022)  # bounds must have a finite width
+
+SPURIOUS = 0.01
+"""How often an empty cell may seem to stand out, over all cells together."""
+
+CELLS = 32
+NEAR_ZERO = 16
+"""A positive range that reaches this many times its lower end may as well start at 0."""
+
+DIGITS = 20  # a range is at least this many of the units that its ends are rounded to
+
+
+def estimate_bounds(
+    x: Any,
+    *,
+    epsilon: float,
+    data: Any = None,
+    coverage: float = 0.99,
+    failure: float = 0.05,
+    person: Any = None,
+    rows_per_person: int = 1,
+    ledger: Ledger | None = None,
+    name: str | None = None,
+    allow_large_epsilon: bool = False,
+) -> BoundsEstimate:
+    """Find a range of a column under differential privacy, where nobody knows one.
+
+    Bounds from what a column means are better and cost nothing. The range found here is public:
+    a release with ``bounds=(estimate.interval, ...)`` costs its own epsilon besides.
+
+    Parameters
+    ----------
+    x : array-like or str
+        A column of finite numbers, or its name in ``data``.
+    epsilon : float
+        The privacy loss, at most 10 unless ``allow_large_epsilon``. The range is good where
+        n * epsilon is 1000 or more, and rough at 300.
+    data : frame, optional
+        A pandas, polars or pyarrow table that ``x`` names a column of.
+    coverage : float
+        The share of records that is wished inside, above 0 and at most 1. As many may be lost at
+        each end as the noise hides.
+    failure : float
+        The probability that more records than ``estimate.outside`` lie outside.
+    person, rows_per_person, ledger, name
+        As for :func:`dpmic.release`.
+    allow_large_epsilon : bool
+        Whether an epsilon above 10, which protects little, is meant.
+
+    Returns
+    -------
+    BoundsEstimate
+        Where nothing stands out from the noise, ``found`` is false and the range the widest
+        that bounds can be, about -4.5e307 to 4.5e307: pass more data or a larger epsilon. A
+        constant column gives a narrow range around its value.
+
+    Examples
+    --------
+    >>> import numpy as np, dpmic
+    >>> salary = np.random.default_rng(7).lognormal(10, 0.5, 20_000)
+    >>> estimate = dpmic.estimate_bounds(salary, epsilon=1.0)
+    >>> estimate.low < 10_000, 50_000 < estimate.high < 200_000, estimate.outside < 1_000
+    (True, True, True)
+    """
+    charged = account(ledger, name)
+    private_to = loss(epsilon, allow_large=allow_large_epsilon)
+    wished = _share(coverage, "coverage", 0.99, closed=True)
+    miss = _share(failure, "failure", 0.05)
+    rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
+    found_all = frames.find(x, data=data, roles=("x",))
+    source, keeper = first_of_each(found_all, person, data)
+    look = Look(source.n, wished, miss, **_noises(private_to, rows))
+
+    def publish(values: Floats) -> str:
+        low, high, outside, found = look.draw(values)
+        drawn = BoundsEstimate(
+            low=low,
+            high=high,
+            outside=outside,
+            failure=look.failure,
+            found=found,
+            name=source.names[0],
+            epsilon=look.epsilon,
+            n=source.n,
+            parameters={"coverage": look.coverage, "split of epsilon": SPLIT},
+            rows_per_person=rows,
+            person=keeper,
+        )
+        shown = f"{low!r}{high!r}{outside!r}" + ("true" if found else "false")
+        return padded(drawn.to_json(), len(shown), 80)
+
+    asked = {
+        "mechanism": "bounds",
+        "epsilon": private_to,
+        "coverage": wished,
+        "failure": miss,
+        "rows_per_person": rows,
+        "person": keeper,
+    }
+    steps = Steps(read=lambda: private_columns(source)[0], compute=lambda x: x, publish=publish)
+    return BoundsEstimate.from_json(charged.settle(source, asked, look.epsilon, steps))
+
+
+@dataclass(frozen=True)
+class Look:
+    """Everything that is fixed before data is looked at."""
+
+    n: int
+    coverage: float
+    failure: float
+    locate: noise.Geometric
+    refine: noise.Geometric
+    count: noise.Geometric
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of all three looks together, rounded up."""
+        total = math.fsum((self.locate.epsilon, self.refine.epsilon, self.count.epsilon))
+        return math.nextafter(total, math.inf)
+
+    def draw(self, values: Floats) -> tuple[float, float, int, bool]:
+        """Return the ends of a range, how many records lie outside, and whether it was found."""
+        crude = crude_range(self.locate.add(counted(values, LOG_CUTS)), self.locate.scale)
+        cuts = cell_ends(crude or WIDEST)
+        cells = self.refine.add(counted(values, cuts))[1:-1]  # drawn in any case: one path for all
+        low, high = WIDEST if crude is None else rounded(trimmed(cuts, cells, self))
+        inside = int(np.count_nonzero((values >= low) & (values <= high)))
+        (noisy,) = self.count.add([values.size - inside])
+        outside = noisy + hidden(self.count.scale, self.failure)
+        return low, high, min(max(outside, 0), self.n), crude is not None
+
+
+def counted(values: Floats, cuts: Floats) -> Counts:
+    """Count values in cells [cut, next cut); the cell of a record depends on that record alone."""
+    cells = np.searchsorted(cuts, values, side="right")
+    return [int(count) for count in np.bincount(cells, minlength=cuts.size + 1)]
+
+
+def crude_range(noisy: Counts, scale: float) -> Interval | None:
+    """Return the range that the cells that stand out span, if there are any.
+
+    P(noise > t) < exp(-t / scale) / 2 for each cell, so that none of the empty ones stands out
+    with probability 1 - SPURIOUS.
+    """
+    threshold = scale * math.log(len(noisy) / (2 * SPURIOUS))
+    heavy = [i for i, count in enumerate(noisy) if count > threshold]
+    if not heavy:
+        return None
+    zero = MAGNITUDES.size  # the cell around 0
+    ends = [WIDEST[0], *LOG_CUTS.tolist(), WIDEST[1]]
+    low, high = ends[heavy[0]], ends[heavy[-1] + 1]
+    if heavy[0] == zero < heavy[-1] or 0 < low <= high / NEAR_ZERO:
+        low = 0.0
+    if heavy[0] < zero == heavy[-1] or 0 > high >= low / NEAR_ZERO:
+        high = 0.0
+    return low, high
+
+
+def cell_ends(crude: Interval) -> Floats:
+    """Return the ends of equal cells of a range; the last is raised to keep the end inside."""
+    cuts = np.linspace(*crude, CELLS + 1)
+    cuts[-1] = np.nextafter(cuts[-1], np.inf)
+    return cuts
+
+
+def trimmed(cuts: Floats, noisy: Counts, look: Look) -> Interval:
+    """Drop cells at both ends as long as they hold no more than is wished or noise may hide.
+
+    The noise of j cells together has a standard deviation of about scale * sqrt(2 j). One cell
+    is given back at each end.
+    """
+    wished = look.n * (1 - look.coverage) / 2
+
+    def dropped(counts: Counts) -> int:
+        sums = np.cumsum(counts)
+        hides = look.refine.scale * np.sqrt(2 * np.arange(1, len(counts) + 1))
+        over = np.flatnonzero(sums > wished + hides)
+        return max(int(over[0]) - 1, 0) if over.size else 0
+
+    first, last = dropped(noisy), CELLS - dropped(noisy[::-1])
+    if first >= last:
+        first, last = 0, CELLS
+    return float(cuts[first]), float(cuts[last])
+
+
+def rounded(ends: Interval) -> Interval:
+    """Round a range outwards to few digits."""
+    low, high = (Decimal(end) for end in ends)
+    unit = Decimal(1).scaleb(((high - low) / DIGITS).adjusted())
+    return float(low.quantize(unit, ROUND_FLOOR)), float(high.quantize(unit, ROUND_CEILING))
+
+
+def hidden(scale: float, failure: float) -> int:
+    """Return the least q with P(noise < -q) <= failure.
+
+    P(noise < -q) is a^(q + 1) / (1 + a) with a = exp(-1 / scale).
+    """
+    a = math.exp(-1 / scale)
+    q = math.ceil(-scale * (math.log(failure) + math.log1p(a)) * (1 + 2**-40)) - 1
+    return max(q, 0)
+
+
+def _noises(epsilon: float, rows: int) -> dict[str, noise.Geometric]:
+    """Share epsilon out: a replaced row changes two cells by one, and the count outside by one."""
+    changes = {"locate": 2 * rows, "refine": 2 * rows, "count": rows}
+    return {
+        step: noise.calibrate_counts(change, epsilon * SPLIT[step])
+        for step, change in changes.items()
+    }
+
+
+def _share(value: object, name: str, usual: float, *, closed: bool = False) -> float:
+    """Return a number above 0 and below 1, or at most 1."""
+    number = _validate.real(value, name)
+    if not (0 < number < 1 or (closed and number == 1)):
+        raise ParameterError(f"{name} = {value!r}", "it is a share", f"pass {name}={usual}")
+    return number

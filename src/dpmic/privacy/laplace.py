@@ -1,0 +1,308 @@
+"""A score plus Laplace noise.
+
+Each mechanism fixes, from n and epsilon alone, the grids, the sensitivity of the score that the
+float64 kernel computes on them, and the scale of the noise; then computes the score, adds noise
+once, and clips to [0, 1], which is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate, summaries
+from dpmic._validate import Bounds, Limits, Master
+from dpmic.counts.memory import Records
+from dpmic.errors import ParameterError
+from dpmic.frames import Pair, Source
+from dpmic.grids import MassAxis, steps
+from dpmic.parameters import tuned
+from dpmic.parameters.estimate import Calibration
+from dpmic.privacy import noise, sensitivity
+from dpmic.privacy.mechanism import Mechanism, Setting, check_options, remind_of_bounds
+from dpmic.results import Release
+from dpmic.statistics.characteristic import Search
+from dpmic.statistics.family import range_search
+
+__all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]
+
+Floats = NDArray[np.float64]
+
+_READ_OFF: dict[str, Callable[[Floats], float]] = {
+    "mic": summaries.mic,
+    "mev": summaries.mev,
+    "mas": summaries.mas,
+    "tic": partial(summaries.tic, normalised=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceSetting(Setting):
+    """A setting whose noise is added to one number."""
+
+    noise: noise.Laplace
+
+
+class LaplaceMechanism(Mechanism):
+    """A score of two columns plus Laplace noise."""
+
+    B: float | None
+    c: float | None
+    lmax: int | None
+    master: Master
+
+    def setting(self, n: int) -> LaplaceSetting:
+        """Return everything that is fixed before data is looked at."""
+        self._enough(n)
+        limits = self._limits(n)
+        # Delta of the exact score, plus what rounding adds for each of two neighbours.
+        one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
+        delta = _of_rows(self.rows_per_person, one)
+        calibrated = noise.calibrate(delta, self.epsilon)
+        return LaplaceSetting(n, limits, one, delta, calibrated, self._calibration(n))
+
+    def publish(
+        self, score: float, source: Source, setting: LaplaceSetting, person: str | None = None
+    ) -> Release:
+        """Add noise to a score, once, and clip: the only step from private to public."""
+        value = min(max(setting.noise.add(score), 0.0), 1.0)
+        return Release(
+            value=value,
+            estimate=self._estimate(value, setting),
+            epsilon=setting.noise.epsilon,
+            n=setting.n,
+            names=(source.names[0], source.names[1]),
+            mechanism=self.name,
+            statistic=self.statistic,
+            parameters=self.public(setting.limits),
+            rows_per_person=self.rows_per_person,
+            person=person,
+            sensitivity=setting.sensitivity,
+            scale=setting.noise.scale,
+            granularity=noise.GRANULARITY,
+        )
+
+    def to_opendp(self, n: int) -> Any:
+        """Return an OpenDP measurement of the value, on pairs (x, y) of arrays of n records.
+
+        The distance between inputs counts the rows replaced. OpenDP asks that its features
+        "contrib" and "honest-but-curious" be enabled for measurements written in Python; this
+        enables them for the process.
+        """
+        setting = self.setting(n)
+        return self._measurement(
+            n,
+            lambda released: released.value,
+            lambda rows: setting.noise.loss(_of_rows(rows, setting.one_row)),
+            float,
+        )
+
+    def _tuned(self, n: int) -> tuned.Tuned:
+        """Return the default parameters; several rows per person mean as much more noise."""
+        return tuned.lookup(self.name, n, self.epsilon / self.rows_per_person)
+
+    def _calibration(self, n: int) -> Calibration:
+        """Return what is known of default grids; of others only that scores lie in [0, 1]."""
+        default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
+        return self._tuned(n).calibration if default else Calibration()
+
+    def _estimate(self, value: float, setting: LaplaceSetting) -> float:
+        """Return the estimate of MIC*; of other statistics no more is known than the value."""
+        if self.statistic != "mic":
+            return value
+        return float(setting.calibration.estimate(value, setting.noise.scale))
+
+    @abstractmethod
+    def _limits(self, n: int) -> Limits:
+        """Return the grids for n records."""
+
+    @abstractmethod
+    def _sensitivity(self, n: int, limits: Limits) -> float:
+        """Return the proved sensitivity of the exact score."""
+
+    @abstractmethod
+    def score(self, pair: Pair, setting: LaplaceSetting) -> float:
+        """Compute the score, without noise: never to be shown."""
+
+
+@dataclass(frozen=True)
+class MICrLaplace(LaplaceMechanism):
+    """MICr plus Laplace noise: the mechanism of choice where bounds are known.
+
+    Its sensitivity, h2(1 / n), depends on neither B nor c (docs/proofs/micr-sensitivity.md).
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
+    bounds : ((x0, x1), (y0, y1))
+        Chosen without looking at the data, from what the columns mean. Values outside are
+        clamped.
+    B, c : float, optional
+        Most cells in a grid and master parts for each part; by default tuned for n and
+        epsilon (:mod:`dpmic.parameters.tuned`).
+    statistic : {"mic", "mev", "tic", "mas"}
+        What is published; "tic" is normalised. MCN and GMIC have no useful bound and are refused.
+    master : {"reshef", "paper"}
+        The size of the master.
+    rows_per_person : int
+        How many rows one person may have; the noise grows in proportion.
+    allow_large_epsilon : bool
+        Whether an epsilon above 10, which protects little, is meant.
+
+    Examples
+    --------
+    >>> mechanism = MICrLaplace(1.0, ((0, 1), (0, 1)))
+    >>> setting = mechanism.setting(1000)
+    >>> round(setting.sensitivity, 5), round(setting.noise.scale, 5)
+    (0.01141, 0.01141)
+    """
+
+    epsilon: float
+    bounds: Bounds
+    B: float | None = None
+    c: float | None = None
+    statistic: str = "mic"
+    master: Master = "reshef"
+    rows_per_person: int = 1
+    allow_large_epsilon: bool = False
+
+    name = "micr-laplace"
+    least_n = 4
+    lmax = None  # MICr's sensitivity does not depend on the number of columns
+
+    def __post_init__(self) -> None:
+        _check(self)
+        object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        if not isinstance(self.statistic, str):
+            raise ParameterError(f"statistic = {self.statistic!r}", "it is a name", "pass 'mic'")
+        sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
+
+    def remind(self) -> None:
+        """Say where bounds must come from."""
+        remind_of_bounds()
+
+    def _limits(self, n: int) -> Limits:
+        B = self._tuned(n).B if self.B is None else self.B
+        c = self._tuned(n).c if self.c is None else self.c
+        return _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=math.inf)
+
+    def _sensitivity(self, n: int, limits: Limits) -> float:
+        return sensitivity.micr(n, limits.B, statistic=self.statistic)
+
+    def score(self, pair: Pair, setting: LaplaceSetting) -> float:
+        """Compute the statistic of MICr, without noise."""
+        matrix = range_search(pair.x, pair.y, self.bounds, setting.limits).matrix()
+        return _READ_OFF[self.statistic](matrix)
+
+    def public(self, limits: Limits) -> dict[str, Any]:
+        """Return the bounds and the size of grids and masters."""
+        box = {"x bounds": list(self.bounds[0]), "y bounds": list(self.bounds[1])}
+        return {**box, "B": limits.B, "c": limits.c, "master": limits.master}
+
+
+@dataclass(frozen=True)
+class MICeLaplace(LaplaceMechanism):
+    """MICe plus Laplace noise: needs no bounds, and far more noise than MICr.
+
+    Tied values are put in a random order, fresh and secret for each release and separate for
+    each axis, so on columns of few values it loses information that :class:`MICrLaplace` keeps.
+    The noise falls with ``lmax`` (docs/proofs/mice-sensitivity.md).
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
+    B, c : float, optional
+        By default tuned for n and epsilon, together with ``lmax``.
+    lmax : int, optional
+        The most columns a grid may have; floor(B / 2) where B is given.
+    master, rows_per_person, allow_large_epsilon
+        As for :class:`MICrLaplace`.
+
+    Examples
+    --------
+    >>> scales = [MICeLaplace(1.0, B=63, lmax=l).setting(1000).noise.scale for l in (31, 12)]
+    >>> [round(scale, 3) for scale in scales]
+    [0.204, 0.1]
+    """
+
+    epsilon: float
+    B: float | None = None
+    c: float | None = None
+    lmax: int | None = None
+    statistic: str = "mic"
+    master: Master = "reshef"
+    rows_per_person: int = 1
+    allow_large_epsilon: bool = False
+
+    name = "mice-laplace"
+    least_n = 6
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.statistic != "mic":
+            raise ParameterError(
+                f"statistic = {self.statistic!r}",
+                "only the MIC of MICe has a proved sensitivity",
+                "pass mechanism='micr-laplace' for MEV, TIC and MAS",
+            )
+
+    def _limits(self, n: int) -> Limits:
+        B = self._tuned(n).B if self.B is None else self.B
+        c = self._tuned(n).c if self.c is None else self.c
+        limits = _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=n)
+        # With a B of one's own every number of columns that it allows is meant.
+        most = self._tuned(n).lmax if self.B is None else math.floor(limits.B / 2)
+        lmax = most if self.lmax is None else self.lmax
+        return replace(limits, lmax=_validate.whole(lmax, "lmax", least=2))
+
+    def _sensitivity(self, n: int, limits: Limits) -> float:
+        return sensitivity.mice(n, limits.B, lmax=limits.lmax)
+
+    def score(self, pair: Pair, setting: LaplaceSetting) -> float:
+        """Compute MICe, without noise, in a fresh order of ties."""
+        x_axis = MassAxis.ranked(pair.x, _secret_priorities(setting.n))
+        y_axis = MassAxis.ranked(pair.y, _secret_priorities(setting.n))
+        search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(setting.limits))
+        return summaries.mic(search.matrix())
+
+    def public(self, limits: Limits) -> dict[str, Any]:
+        """Return the size of grids and masters."""
+        return {"B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
+
+
+def _check(mechanism: LaplaceMechanism) -> None:
+    """Check what both mechanisms take."""
+    check_options(mechanism)
+    _validate.choice(mechanism.master, "master", Master)
+    if mechanism.c == math.inf:
+        raise ParameterError(
+            "c = inf", "the time of that search would depend on the data", "pass a finite c"
+        )
+
+
+def _of_rows(rows: int, one_row: float) -> float:
+    """Return the largest change by a chain of replaced rows; no score changes by more than 1."""
+    return min(rows * one_row * (1 + 2**-50), 1.0)
+
+
+def _secret_priorities(n: int) -> NDArray[np.int64]:
+    """Return a uniformly random order of n records, from the operating system's entropy.
+
+    Keys are drawn again in the (never seen) case that two agree, so that every order is equally
+    likely.
+    """
+    while True:
+        keys = np.frombuffer(os.urandom(8 * n), np.uint64)
+        order = np.argsort(keys)
+        if np.all(np.diff(keys[order]) > 0):
+            return order

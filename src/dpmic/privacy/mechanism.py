@@ -1,0 +1,166 @@
+"""What all mechanisms share: they fix everything from n and options alone, then meet the data.
+
+``score`` computes what is private, ``publish`` adds noise to it, once: the only step from
+private to public. Each mechanism is the only place where its data meets its noise. Proofs:
+docs/proofs/.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from dpmic import _validate, frames
+from dpmic._validate import Limits
+from dpmic.errors import BoundsReminder, InputError
+from dpmic.frames import Pair, Source
+from dpmic.parameters.estimate import Calibration
+from dpmic.privacy.asked import loss
+from dpmic.privacy.domain import private_pair, shielded
+from dpmic.results import Release
+
+__all__ = ["Mechanism", "Noise", "Setting", "check_options", "remind_of_bounds"]
+
+
+class Noise(Protocol):
+    """Noise of one scale, with the privacy loss that OpenDP proves for it."""
+
+    @property
+    def scale(self) -> float:
+        """The scale of the (discrete) Laplace noise."""
+
+    @property
+    def epsilon(self) -> float:
+        """What it costs: OpenDP's own map of the sensitivity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a mechanism does with n records; a function of n and its options alone.
+
+    ``one_row`` is the largest change that one row can cause, ``sensitivity`` that of a person;
+    ``calibration`` turns the value into an estimate.
+    """
+
+    n: int
+    limits: Limits
+    one_row: float
+    sensitivity: float
+    noise: Noise
+    calibration: Calibration
+
+
+class Mechanism(ABC):
+    """A private answer to how strongly two columns depend on each other."""
+
+    name: ClassVar[str]
+    least_n: ClassVar[int]
+
+    epsilon: float
+    statistic: str
+    rows_per_person: int
+    allow_large_epsilon: bool
+
+    def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
+        """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
+        self.remind()
+        source = frames.find(x, y, data=data)
+        setting = self.setting(source.n)
+        pair = private_pair(source)
+        return shielded(lambda: self.publish(self.score(pair, setting), source, setting))
+
+    def remind(self) -> None:  # noqa: B027 - most have nothing to remind of
+        """Say what a user must keep in mind."""
+
+    @abstractmethod
+    def setting(self, n: int) -> Setting:
+        """Return everything that is fixed before data is looked at."""
+
+    @abstractmethod
+    def score(self, pair: Pair, setting: Any) -> Any:
+        """Compute what is private, without noise: never to be shown."""
+
+    @abstractmethod
+    def publish(
+        self, score: Any, source: Source, setting: Any, person: str | None = None
+    ) -> Release:
+        """Add noise to what ``score`` returned, once: the only step from private to public."""
+
+    @abstractmethod
+    def public(self, limits: Limits) -> dict[str, Any]:
+        """Return what is public besides n."""
+
+    @abstractmethod
+    def to_opendp(self, n: int) -> Any:
+        """Return an OpenDP measurement on pairs (x, y) of arrays of n records.
+
+        The distance between inputs counts the rows replaced. OpenDP asks that its features
+        "contrib" and "honest-but-curious" be enabled for measurements written in Python; this
+        enables them for the process.
+        """
+
+    def _measurement(
+        self, n: int, answer: Callable[[Any], Any], loss: Callable[[int], float], kind: Any
+    ) -> Any:
+        """Wrap releases of n records for OpenDP; ``loss`` is that of so many replaced rows."""
+        from opendp import domains, measurements, measures, metrics, mod
+
+        mod.enable_features("contrib", "honest-but-curious")
+
+        def function(data: tuple[Any, Any]) -> Any:
+            released = self.release(*data)
+            if released.n != n:
+                raise InputError(f"n = {released.n}", f"the measurement is for {n}", "pass those")
+            return answer(released)
+
+        return measurements.make_user_measurement(
+            domains.user_domain(f"pairs of {n} finite records", lambda data: len(data) == 2),
+            metrics.change_one_distance(),
+            measures.max_divergence(),
+            function,
+            loss,
+            TO=kind,
+        )
+
+    def _enough(self, n: int) -> None:
+        """Refuse fewer records than the proof is about."""
+        if _validate.whole(n, "n", least=0) < self.least_n:
+            raise InputError(
+                f"n = {n}", f"{self.name} needs at least {self.least_n} records", "pass more data"
+            )
+
+
+def check_options(mechanism: Mechanism) -> None:
+    """Check what all mechanisms take."""
+    epsilon = loss(mechanism.epsilon, allow_large=mechanism.allow_large_epsilon)
+    rows = _validate.whole(mechanism.rows_per_person, "rows_per_person", least=1, most=2**31)
+    object.__setattr__(mechanism, "epsilon", epsilon)
+    object.__setattr__(mechanism, "rows_per_person", rows)
+
+
+_reminded = False
+
+
+def remind_of_bounds() -> None:
+    """Say once in a process, whatever bounds and data are, where bounds must come from."""
+    global _reminded
+    if not _reminded:
+        _reminded = True
+        warnings.warn(
+            "bounds must come from what the columns mean, never from the data itself: "
+            "a minimum or maximum of the data would not be protected",
+            BoundsReminder,
+            stacklevel=_depth_of_caller(),
+        )
+
+
+def _depth_of_caller() -> int:
+    """Return how many frames above the warning the first line outside this package is."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpmic"):
+        depth, frame = depth + 1, frame.f_back
+    return depth

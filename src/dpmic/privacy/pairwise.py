@@ -1,0 +1,291 @@
+"""Private matrices: every pair's score under one total.
+
+Replacing one person's rows changes each of P scores by at most Delta: P Delta in the sum norm and
+sqrt(P) Delta in the Euclidean norm. Proof: docs/proofs/screening-and-matrices.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpmic import _validate
+from dpmic._validate import Limits
+from dpmic.errors import ParameterError
+from dpmic.parameters.estimate import Calibration
+from dpmic.privacy import composition, noise, tables
+from dpmic.privacy.asked import LEAST_EPSILON
+from dpmic.privacy.charge import Steps, account, padded
+from dpmic.privacy.domain import private_columns
+from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.mechanisms import MICrLaplace
+from dpmic.privacy.tables import Table
+from dpmic.results import PairwiseRelease, noises
+
+__all__ = ["release_pairwise"]
+
+LEAST_DELTA, MOST_DELTA = 1e-30, 1e-3
+
+WORTH = 0.01
+"""By this share noise must shrink for delta to be spent at all."""
+
+# The loss that is aimed at: a billionth below what was asked for, as in a single release, so that
+# thirty charges of 0.1 fit into 3 whatever their sum rounds to.
+_AIM = 1 - 1e-9
+
+_UP = 1 + 2**-50  # more than products and roots of floats are rounded down
+
+
+def release_pairwise(
+    table: Any,
+    *,
+    bounds: Any,
+    epsilon: float,
+    delta: float = 0.0,
+    target: str | int | None = None,
+    B: float | None = None,
+    c: float | None = None,
+    person: Any = None,
+    rows_per_person: int = 1,
+    ledger: Ledger | None = None,
+    name: str | None = None,
+    allow_large_epsilon: bool = False,
+) -> PairwiseRelease:
+    """Publish the MICr of every pair of columns under one differential privacy guarantee.
+
+    All pairs share epsilon, so the noise of each grows with their number. Where only the
+    strongest pairs matter, :func:`dpmic.screen` has far less noise.
+
+    Parameters
+    ----------
+    table : frame or matrix
+        A pandas, polars or pyarrow table, or a numpy array with a row for each record.
+    bounds : mapping or sequence
+        ``{"age": (0, 120), ...}``: the named columns take part, others are ignored. Or an
+        interval for each column. Chosen without looking at the data.
+    epsilon : float
+        The privacy loss of everything together, at most 10 unless ``allow_large_epsilon``.
+    delta : float
+        The probability with which the loss may be larger; 0 for pure privacy, else at most
+        0.001 and below 1 / n. The noise is then the smallest of three: Laplace noise by basic
+        and by optimal composition, and Gaussian noise. Where basic composition, which needs no
+        delta, is within a hundredth of the others, none is spent.
+    target : str, optional
+        Release only the pairs of this column with others.
+    B, c : float, optional
+        As for :func:`dpmic.release`; by default tuned for n and the noise of one entry.
+    person, ledger, name
+        As for :func:`dpmic.release`.
+    rows_per_person : int
+        How many rows one person may have; the noise grows in proportion.
+    allow_large_epsilon : bool
+        Whether an epsilon above 10, which protects little, is meant.
+
+    Returns
+    -------
+    PairwiseRelease
+        ``published.matrix``, with NaN on the diagonal, which is not released. Pairs with a constant
+        column score 0 plus noise like any others.
+
+    Warns
+    -----
+    NoiseWarning
+        If noise will exceed 0.5 with a probability of 5% or more; this is known from n, epsilon,
+        delta and the number of pairs, before data is read.
+
+    Examples
+    --------
+    >>> import numpy as np, dpmic
+    >>> x = np.random.default_rng(7).uniform(-1, 1, (5000, 3))
+    >>> x[:, 2] = x[:, 1] ** 2
+    >>> published = dpmic.release_pairwise(x, bounds=[(-1, 1)] * 3, epsilon=3.0)
+    >>> published.value("1", "2") > 0.8 > published.value("0", "1")
+    True
+    """
+    whole = MICrLaplace(
+        epsilon,
+        ((0, 1), (0, 1)),
+        B,
+        c,
+        rows_per_person=rows_per_person,
+        allow_large_epsilon=allow_large_epsilon,
+    )
+    charged = account(ledger, name)
+    found = tables.find(table, bounds=bounds, target=target, person=person)
+    plan = _plan(found, whole, _delta(delta, found.source.n))
+    whole.remind()
+    tables.warn_of_noise(plan.noise.half, _remedy(found, plan))
+    steps = Steps(
+        read=lambda: private_columns(found.source),
+        compute=lambda columns: tables.scores(found, columns, plan.limits),
+        publish=lambda scores: _text(plan.publish(scores)),
+    )
+    asked, cost = plan.asked, plan.noise
+    answer = charged.settle(found.source, asked, cost.epsilon, steps, cost.delta)
+    return PairwiseRelease.from_json(answer)
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """One way to add noise to all scores, with what it costs together.
+
+    ``added`` is what OpenDP calls; a single :class:`noise.Laplace` serves each score in turn.
+    """
+
+    kind: noises.Kind
+    added: noise.Laplace | noise.LaplaceVector | noise.Gaussian
+    epsilon: float
+    delta: float
+
+    @property
+    def mean(self) -> float:
+        """The expected absolute noise of one score."""
+        return self.added.scale * (1 if self.kind == "laplace" else math.sqrt(2 / math.pi))
+
+    @property
+    def half(self) -> float:
+        """What the noise of one score exceeds with a probability of 5%."""
+        return noises.half_width(self.kind, self.added.scale, 0.95)
+
+    def add(self, scores: Sequence[float]) -> list[float]:
+        """Return the scores with fresh noise each."""
+        if isinstance(self.added, noise.Laplace):
+            return [self.added.add(score) for score in scores]
+        return self.added.add(scores)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a release does; a function of n, the columns' names and the options alone."""
+
+    table: Table
+    whole: MICrLaplace
+    delta: float
+    limits: Limits
+    sensitivity: float
+    calibration: Calibration
+    noise: _Noise
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is public besides n."""
+        grids = {"B": self.limits.B, "c": self.limits.c, "master": self.limits.master}
+        target = {} if self.table.target is None else {"target": self.table.target_name}
+        return {"bounds": self.table.bounds, **target, **grids}
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a ledger tells questions apart by, besides the columns."""
+        return {
+            "mechanism": "pairwise",
+            "parameters": self.parameters,
+            "epsilon": self.whole.epsilon,
+            "delta": self.delta,
+            "rows_per_person": self.whole.rows_per_person,
+            "person": self.table.person,
+        }
+
+    def draw(self, scores: Sequence[float]) -> list[float]:
+        """Add noise and clip: the only step from private to public."""
+        return [min(max(value, 0.0), 1.0) for value in self.noise.add(scores)]
+
+    def publish(self, scores: Sequence[float]) -> PairwiseRelease:
+        """Return the noisy scores with everything that is public."""
+        values = self.draw(scores)
+        return PairwiseRelease(
+            names=self.table.source.names,
+            target=self.table.target_name,
+            values=tuple(values),
+            estimates=tuple(self.calibration.estimate(values, self.noise.mean).tolist()),
+            epsilon=self.noise.epsilon,
+            delta=self.noise.delta,
+            n=self.table.source.n,
+            parameters=self.parameters,
+            rows_per_person=self.whole.rows_per_person,
+            person=self.table.person,
+            noise=self.noise.kind,
+            sensitivity=self.sensitivity,
+            scale=self.noise.added.scale,
+            granularity=noise.GRANULARITY,
+        )
+
+
+def _plan(table: Table, whole: MICrLaplace, delta: float) -> _Plan:
+    """Fix everything from what is public."""
+    n, count, epsilon = table.source.n, len(table.pairs), whole.epsilon
+    # Which B and c are best depends on the noise, which is proportional to Delta whatever B is.
+    relative = _least_noise(1.0, count, epsilon, delta).mean
+    lookup = max(1 / relative, LEAST_EPSILON)
+    setting = replace(whole, epsilon=lookup, allow_large_epsilon=True).setting(n)
+    chosen = _least_noise(setting.sensitivity, count, epsilon, delta)
+    return _Plan(
+        table, whole, delta, setting.limits, setting.sensitivity, setting.calibration, chosen
+    )
+
+
+def _least_noise(change: float, count: int, epsilon: float, delta: float) -> _Noise:
+    """Return the noise of least expected size for ``count`` scores that change by ``change``."""
+    basic = _basic(change, count, epsilon)
+    if not delta:
+        return basic
+    costs = epsilon * _AIM, delta * _AIM
+    others = _composed(change, count, *costs), _gaussian(change, count, *costs)
+    least = min(others, key=lambda candidate: candidate.mean)
+    return least if least.mean < basic.mean * (1 - WORTH) else basic
+
+
+def _basic(change: float, count: int, epsilon: float) -> _Noise:
+    """Return Laplace noise for the sum norm."""
+    added = noise.calibrate_vector(count * change * _UP, epsilon, count)
+    return _Noise("laplace", added, added.epsilon, 0.0)
+
+
+def _composed(change: float, count: int, epsilon: float, delta: float) -> _Noise:
+    """Return Laplace noise for each score alone, by the optimal composition theorem."""
+    added = noise.calibrate(change, composition.largest_pure(epsilon, delta, count))
+    return _Noise("laplace", added, epsilon, delta)
+
+
+def _gaussian(change: float, count: int, epsilon: float, delta: float) -> _Noise:
+    """Return Gaussian noise for the Euclidean norm."""
+    together = math.sqrt(count) * change * _UP
+    return _Noise(
+        "gaussian", noise.calibrate_gaussian(together, epsilon, delta, count), epsilon, delta
+    )
+
+
+def _delta(delta: object, n: int) -> float:
+    """Check delta against n: one that may betray a whole record is no protection."""
+    chance = _validate.real(delta, "delta")
+    if chance == 0:
+        return 0.0
+    if not LEAST_DELTA <= chance <= MOST_DELTA:
+        raise ParameterError(
+            f"delta = {delta!r}",
+            f"it is a probability of at most {MOST_DELTA:g}",
+            "pass delta=1e-6, or 0 for pure privacy",
+        )
+    if chance * n >= 1:
+        raise ParameterError(
+            f"delta = {delta!r} with n = {n}",
+            "at 1 / n or more, publishing one record in full would be allowed",
+            "pass a much smaller delta, or 0 for pure privacy",
+        )
+    return chance
+
+
+def _remedy(table: Table, plan: _Plan) -> str:
+    """Say what makes the noise smaller, of what was not done yet."""
+    ways = ["fewer columns"]
+    if table.target is None:
+        ways.append("target=...")
+    ways += ["a larger epsilon"] + ["delta=1e-6"] * (not plan.delta)
+    return f"pass {', '.join(ways)}, or use dpmic.screen for the strongest pairs"
+
+
+def _text(published: PairwiseRelease) -> str:
+    """Write a release in a length that tells nothing of its values."""
+    drawn = [repr(v) for v in (*published.values, *published.estimates)]
+    return padded(published.to_json(), sum(map(len, drawn)), 25 * len(drawn))

@@ -1,0 +1,253 @@
+"""What releases would err by, before anything is spent: from n, epsilon and stored tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from dpmic import _validate
+from dpmic.errors import ParameterError
+from dpmic.parameters import errors
+from dpmic.parameters.errors import Surface
+from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism
+from dpmic.results.plan import Expected, Kind, Plan
+
+__all__ = ["plan"]
+
+MOST_N = 10**9
+MOST_ERROR = 0.5
+"""The constant 0.5 is never off by more."""
+SQUARE = ((0.0, 1.0), (0.0, 1.0))  # the noise does not depend on the bounds
+
+
+def plan(
+    n: int | None = None,
+    epsilon: float | None = None,
+    *,
+    error: float | None = None,
+    of: Kind = "value",
+    rows_per_person: int = 1,
+    allow_large_epsilon: bool = False,
+) -> Plan:
+    """Tell how far releases would be from MIC*, or what n or epsilon a wished error needs.
+
+    Give two of ``n``, ``epsilon`` and ``error``. Nothing is spent and no data are looked at:
+    errors come from simulations of default releases, on 189 relationships of all strengths with
+    known bounds. Data that fill little of their bounds err more.
+
+    Parameters
+    ----------
+    n : int, optional
+        The number of records.
+    epsilon : float, optional
+        The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
+    error : float, optional
+        The wished expected distance from MIC*, at most 0.5.
+    of : {"value", "estimate"}
+        Whether ``error`` is that of ``release.value`` or of ``release.estimate``.
+    rows_per_person : int
+        How many rows one person may have; counts as epsilon divided by it.
+    allow_large_epsilon : bool
+        Whether an epsilon above 10, which protects little, is meant.
+
+    Returns
+    -------
+    Plan
+        A row for each mechanism: ``plan["micr-laplace"].value``.
+
+    Examples
+    --------
+    >>> import dpmic
+    >>> planned = dpmic.plan(1000, 1.0)
+    >>> round(planned["micr-laplace"].value, 2), round(planned["mice-laplace"].value, 2)
+    (0.04, 0.12)
+    >>> dpmic.plan(epsilon=1.0, error=0.05)["micr-laplace"].n in range(650, 800)
+    True
+    """
+    question = _Question(
+        n=None if n is None else _validate.whole(n, "n", least=1, most=MOST_N),
+        epsilon=_loss(epsilon, allow_large_epsilon),
+        error=None if error is None else _wish(error),
+        of=cast(Kind, _validate.choice(of, "of", Kind)),
+        rows=_validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31),
+        allow_large=bool(allow_large_epsilon),
+    )
+    known = errors.surfaces()
+    tables = {name: known[name] for name in MECHANISMS if name in known}
+    question.check(tables.values())
+    guess, guess_upper = errors.constant()
+    return Plan(
+        n=question.n,
+        epsilon=question.epsilon,
+        error=question.error,
+        of=question.of,
+        rows_per_person=question.rows,
+        guess=guess,
+        guess_upper=guess_upper,
+        rows=tuple(question.row(name, surface) for name, surface in tables.items()),
+    )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where errors are read off, or why nowhere."""
+
+    n: int | None
+    epsilon: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Two of n, epsilon and error; ``epsilon`` is for all rows of a person."""
+
+    n: int | None
+    epsilon: float | None
+    error: float | None
+    of: Kind
+    rows: int
+    allow_large: bool
+
+    def check(self, surfaces: Iterable[Surface]) -> None:
+        """Refuse what is no question, and what no table knows anything of."""
+        given = {"n": self.n, "epsilon": self.epsilon, "error": self.error}
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) != 2:
+            raise ParameterError(
+                " and ".join(named) or "nothing", "two make a plan", "give two of n, epsilon, error"
+            )
+        gaps = [self._gap(surface) for surface in surfaces]
+        if all(gaps):
+            raise min((gap for gap in gaps if gap), key=str)
+
+    def row(self, mechanism: str, surface: Surface) -> Expected:
+        """Return what is known of one mechanism: the place, the errors there, and the curve."""
+        place = self._place(surface)
+        found: dict[str, Any] = dict.fromkeys(("scale", *errors.KINDS))
+        note = place.note
+        if place.n is not None and place.epsilon is not None and not self._gap(surface):
+            found = asdict(surface.at(place.n, place.epsilon / self.rows))
+            found["scale"] = _scale(mechanism, place.n, place.epsilon, self.rows)
+            remarks = _beyond(surface, place.n, place.epsilon / self.rows), _blind(found)
+            note = "; ".join(filter(None, (note, *remarks, _unit(mechanism))))
+        return Expected(
+            mechanism=mechanism,
+            needs_bounds=_needs_bounds(mechanism),
+            n=place.n,
+            epsilon=place.epsilon,
+            curve=() if self._gap(surface) else self._curve(surface, place),
+            note=note,
+            **found,
+        )
+
+    def _gap(self, surface: Surface) -> ParameterError | None:
+        """Return why a table knows nothing: less was not simulated, and would err more."""
+        n, epsilon = int(surface.n[0]), float(surface.epsilon[0])
+        if self.n is not None and self.n < n:
+            reason = f"fewer than {n} records were not simulated"
+            return ParameterError(f"n = {self.n}", reason, f"pass n of {n} or more")
+        if self.epsilon is not None and self.epsilon / self.rows < epsilon:
+            each = " for each row of a person" if self.rows > 1 else ""
+            reason = f"less than {epsilon:g}{each} was not simulated"
+            remedy = f"pass epsilon of {epsilon * self.rows:g} or more"
+            return ParameterError(f"epsilon = {self.epsilon:g}", reason, remedy)
+        return None
+
+    def _place(self, surface: Surface) -> _Place:
+        if gap := self._gap(surface):
+            return _Place(self.n, self.epsilon, gap.reason)
+        if self.error is None:
+            return _Place(self.n, self.epsilon)
+        return self._least_n(surface) if self.n is None else self._least_epsilon(surface)
+
+    def _least_n(self, surface: Surface) -> _Place:
+        assert self.error is not None
+        assert self.epsilon is not None
+        n = surface.least_n(self.of, self.error, self.epsilon / self.rows)
+        note = ""
+        if n is None:
+            last, error = surface.along_n(self.of, self.epsilon / self.rows)[-1]
+            note = f"no n up to {last:,.0f} reaches it; there the error is {error:.3g}"
+        elif n == surface.n[0]:
+            note = f"fewer than {n} records were not simulated"
+        return _Place(n, self.epsilon, note)
+
+    def _least_epsilon(self, surface: Surface) -> _Place:
+        assert self.error is not None
+        assert self.n is not None
+        each = surface.least_epsilon(self.of, self.error, self.n)
+        if each is None:
+            last, error = surface.along_epsilon(self.of, self.n)[-1]
+            last *= self.rows
+            note = f"no epsilon reaches it; even at {last:g} the error is {error:.3g}"
+            return _Place(self.n, None, note)
+        epsilon = each * self.rows
+        if epsilon > _validate.MAX_EPSILON and not self.allow_large:
+            note = f"it takes epsilon = {_validate.upwards(epsilon)}, above {_validate.MAX_EPSILON}"
+            return _Place(self.n, None, note)
+        note = f"less than {epsilon:g} was not simulated" if each == surface.epsilon[0] else ""
+        return _Place(self.n, epsilon, note)
+
+    def _curve(self, surface: Surface, place: _Place) -> tuple[tuple[float, float], ...]:
+        """Return the error against epsilon, or n where that is sought, as far as the place."""
+        if self.n is None:
+            assert self.epsilon is not None
+            return tuple(surface.along_n(self.of, self.epsilon / self.rows))
+        curve = [(e * self.rows, error) for e, error in surface.along_epsilon(self.of, self.n)]
+        most, last = _validate.MAX_EPSILON * self.rows, place.epsilon
+        if last is None or last <= most:
+            return tuple(node for node in curve if node[0] <= most)
+        return (*curve, (last, curve[-1][1])) if last > curve[-1][0] else tuple(curve)
+
+
+def _loss(epsilon: object, allow_large: bool) -> float | None:
+    return None if epsilon is None else _validate.epsilon(epsilon, allow_large=allow_large)
+
+
+def _wish(error: object) -> float:
+    """Return an error that is worth asking for."""
+    wished = _validate.real(error, "error")
+    if not 0 < wished <= MOST_ERROR:
+        raise ParameterError(
+            f"error = {error!r}",
+            f"it is a distance from MIC*; that of guessing {MOST_ERROR:g} is never larger",
+            f"pass a number above 0 and at most {MOST_ERROR:g}",
+        )
+    return wished
+
+
+def _beyond(surface: Surface, n: int, epsilon: float) -> str:
+    """Say where the last entries hold: more data, or more epsilon, does not err more."""
+    past = []
+    if n > surface.n[-1]:
+        past.append(f"n = {surface.n[-1]:,.0f}")
+    if epsilon > surface.epsilon[-1]:
+        past.append(f"epsilon = {surface.epsilon[-1]:g}")
+    return f"simulated up to {' and '.join(past)}, whose errors stand here" if past else ""
+
+
+def _blind(found: dict[str, Any]) -> str:
+    """Say what errs more than always guessing 0.5."""
+    guess, _ = errors.constant()
+    worse = [kind for kind in ("value", "estimate") if found[kind] > guess]
+    return f"its {' and its '.join(worse)} would err more than always guessing 0.5" if worse else ""
+
+
+def _unit(mechanism: str) -> str:
+    """Say where a scale cannot be compared with the others."""
+    plain = issubclass(MECHANISMS[mechanism], LaplaceMechanism)
+    return "" if plain else "the scale of its noise is in counts of records"
+
+
+def _needs_bounds(mechanism: str) -> bool:
+    return "bounds" in MECHANISMS[mechanism].__dataclass_fields__
+
+
+def _scale(mechanism: str, n: int, epsilon: float, rows: int) -> float:
+    """Return the scale of the noise that a release would have."""
+    options: dict[str, Any] = {"bounds": SQUARE} if _needs_bounds(mechanism) else {}
+    made = MECHANISMS[mechanism](
+        epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=True, **options
+    )
+    return made.setting(n).noise.scale

@@ -1,0 +1,161 @@
+"""Private tables: which columns take part, which pairs, and their scores.
+
+Everything here but :func:`scores` looks at labels and lengths alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate, frames, summaries
+from dpmic._validate import Interval, Limits
+from dpmic.errors import InputError, NoiseWarning, ParameterError
+from dpmic.frames import Source
+from dpmic.privacy.asked import first_of_each
+from dpmic.statistics.family import range_axis, search_between
+
+__all__ = ["MEANINGLESS", "Table", "find", "scores", "warn_of_noise"]
+
+Floats = NDArray[np.float64]
+
+MEANINGLESS = 0.5
+"""From this half width of the 95% interval on, a value in [0, 1] may as well be any other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns that take part, not yet read, with their bounds.
+
+    ``target`` is the position of the column that is paired with all others, or None for all
+    pairs; ``person`` the name of the identifiers.
+    """
+
+    source: Source
+    intervals: tuple[Interval, ...]
+    target: int | None
+    person: str | None
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The candidates, by position: all pairs, or the target with each other column."""
+        columns = range(len(self.intervals))
+        if self.target is None:
+            return list(itertools.combinations(columns, 2))
+        return [(self.target, other) for other in columns if other != self.target]
+
+    @property
+    def named_pairs(self) -> list[tuple[str, str]]:
+        """The candidates by name."""
+        names = self.source.names
+        return [(names[i], names[j]) for i, j in self.pairs]
+
+    @property
+    def target_name(self) -> str | None:
+        """What the target is called."""
+        return None if self.target is None else self.source.names[self.target]
+
+    @property
+    def bounds(self) -> dict[str, list[float]]:
+        """The bounds by name, as they are published."""
+        return {
+            name: list(ends) for name, ends in zip(self.source.names, self.intervals, strict=True)
+        }
+
+
+def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
+    """Find the columns that take part; the identifiers are the only values that are looked at.
+
+    Bounds by name choose exactly the columns they name, in the order of the table; a sequence
+    has an interval for each column.
+    """
+    found = frames.find_all(table)
+    if isinstance(bounds, Mapping):
+        given = _by_name(bounds, found.names)
+    else:
+        given = dict(enumerate(_in_order(bounds, len(found.names))))
+    if len(given) < 2:
+        raise InputError(
+            f"{len(given)} column" + "s" * (not given),
+            "a pair has two columns",
+            "pass a table, and bounds, of at least two",
+        )
+    names = tuple(found.names[i] for i in given)
+    source = replace(found, columns=tuple(found.columns[i] for i in given), names=names)
+    intervals = tuple(_validate.interval(ends, names[i]) for i, ends in enumerate(given.values()))
+    chosen = None if target is None else _position(target, names, "target")
+    holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
+    source, keeper = first_of_each(source, person, holder)
+    return Table(source, intervals, chosen, keeper)
+
+
+def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[float]:
+    """Compute MICr of every candidate, without noise: never to be shown.
+
+    Each column is binned once. Constant columns score 0.
+    """
+    axes = [
+        range_axis(values, ends, limits)
+        for values, ends in zip(columns, table.intervals, strict=True)
+    ]
+    return [
+        summaries.mic(search_between(axes[i], axes[j], limits).matrix()) for i, j in table.pairs
+    ]
+
+
+def warn_of_noise(half: float, remedy: str) -> None:
+    """Say that values will mean nothing, from the width of the noise alone."""
+    if half >= MEANINGLESS:
+        warnings.warn(
+            f"the noise of a value exceeds {half:.2g} with a probability of 5%, and values lie "
+            f"between 0 and 1: they will mean little; {remedy}",
+            NoiseWarning,
+            stacklevel=3,  # the caller of the public function
+        )
+
+
+def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
+    """Return intervals by the position of their columns, in the order of the table."""
+    given = {_position(name, names, "bounds of"): ends for name, ends in bounds.items()}
+    if len(given) < len(bounds):
+        raise ParameterError("bounds", "two of its names mean one column", "name each column once")
+    return {i: given[i] for i in sorted(given)}
+
+
+def _in_order(bounds: Any, width: int) -> Sequence[Any]:
+    """Return an interval for each column."""
+    members = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
+    if not isinstance(members, Sequence) or isinstance(members, str):
+        raise ParameterError(
+            f"bounds = {bounds!r}",
+            "every column that takes part needs bounds, from what it means",
+            "pass {'age': (0, 120), ...}, or one interval for each column",
+        )
+    if len(members) != width:
+        raise ParameterError(
+            f"bounds of {len(members)} columns",
+            f"the table has {width}",
+            "pass one interval for each column, or {'age': (0, 120), ...} for some",
+        )
+    return members
+
+
+def _position(wanted: Any, names: tuple[str, ...], role: str) -> int:
+    """Return where a column is; one without a text for a name is called by its position."""
+    called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
+    if called in names:
+        return names.index(called)
+    close = difflib.get_close_matches(called or "", names)
+    listed = ", ".join(map(repr, close or names[:10]))
+    if not close and len(names) > 10:
+        listed += ", ..."
+    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    what = "column" if role != "target" else "column with bounds"
+    raise InputError(f"{role} {wanted!r}", f"there is no such {what}", remedy)

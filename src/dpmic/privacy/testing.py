@@ -1,0 +1,193 @@
+"""A private test of independence, exact at every n and epsilon.
+
+The statistic is Cramer's V of two tables of ranks, as a root mean square. One replaced record
+changes it by little, and for independent columns its distribution depends on n alone. So the
+same release of columns that are independent by construction, many times, gives an exact
+p-value (docs/proofs/private-test.md; why not MICe: docs/decisions/0010-independence-test.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate, frames
+from dpmic.errors import InputError
+from dpmic.frames import Pair
+from dpmic.privacy import noise
+from dpmic.privacy.asked import first_of_each, loss
+from dpmic.privacy.charge import Steps, account, padded
+from dpmic.privacy.domain import private_pair
+from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.orders import secret_order
+from dpmic.results import IndependenceRelease
+
+__all__ = ["RankTables", "release_test"]
+
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int64]
+
+LEAST_N = 8
+LEAST_DRAWS = 19  # fewer could not reach 0.05
+MOST_DRAWS = 1_000_000
+
+
+def release_test(
+    x: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    data: Any = None,
+    draws: int = 999,
+    person: Any = None,
+    ledger: Ledger | None = None,
+    name: str | None = None,
+    allow_large_epsilon: bool = False,
+) -> IndependenceRelease:
+    """Test whether two columns are independent, under differential privacy.
+
+    The p-value is exact: for independent columns it is ``a`` or less with probability at most
+    ``a``, at every n, epsilon and distribution, ties included. Needs no bounds.
+
+    Parameters
+    ----------
+    x, y : array-like or str
+        Two columns of finite numbers, or their names in ``data``.
+    epsilon : float
+        The privacy loss, at most 10 unless ``allow_large_epsilon``.
+    data : frame, optional
+        A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
+    draws : int
+        Releases of independent columns to compare with; the p-value is at least
+        1 / (draws + 1). They use no data. 999 take less than a second at n = 1,000, some
+        seconds at 10,000 and some ten at 100,000.
+    person : array-like or str, optional
+        Who each row belongs to; only the first row of each person is used. Several rows of one
+        person are not independent of each other, which would void the p-value, so there is no
+        ``rows_per_person``.
+    ledger, name
+        As for :func:`dpmic.release`.
+    allow_large_epsilon : bool
+        Whether an epsilon above 10, which protects little, is meant.
+
+    Returns
+    -------
+    IndependenceRelease
+        ``result.p_value``, and in ``result.guarantee`` what it means.
+
+    Examples
+    --------
+    >>> import numpy as np, dpmic
+    >>> x = np.random.default_rng(7).uniform(-1, 1, 5000)
+    >>> result = dpmic.release_test(x, np.abs(x), epsilon=1.0, draws=199)
+    >>> result.p_value
+    0.005
+    """
+    charged = account(ledger, name)
+    private_to = loss(epsilon, allow_large=allow_large_epsilon)
+    repeats = _validate.whole(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
+    source, keeper = first_of_each(frames.find(x, y, data=data), person, data)
+    tables = RankTables.planned(source.n, private_to)
+    added = noise.calibrate(tables.sensitivity, private_to)
+
+    def publish(computed: tuple[float, Floats]) -> str:
+        score, null = computed
+        value = added.add(score)
+        released = IndependenceRelease(
+            p_value=(1 + int(np.count_nonzero(null >= value))) / (null.size + 1),
+            value=value,
+            names=(source.names[0], source.names[1]),
+            draws=null.size,
+            sensitivity=tables.sensitivity,
+            scale=added.scale,
+            granularity=noise.GRANULARITY,
+            epsilon=added.epsilon,
+            n=source.n,
+            parameters={"table": f"2 x {tables.parts} ranks", "draws": null.size},
+            rows_per_person=1,
+            person=keeper,
+        )
+        return padded(released.to_json(), len(f"{value!r}{released.p_value!r}"), 50)
+
+    def compute(pair: Pair) -> tuple[float, Floats]:
+        # Outside the ledger's lock, since the comparison takes its time.
+        null = np.fromiter(map(added.add, tables.independent(repeats)), np.float64)
+        return tables.score(pair), null
+
+    asked = {"mechanism": "rank-tables", "epsilon": private_to, "draws": repeats, "person": keeper}
+    steps = Steps(read=lambda: private_pair(source), compute=compute, publish=publish)
+    return IndependenceRelease.from_json(charged.settle(source, asked, added.epsilon, steps))
+
+
+@dataclass(frozen=True)
+class RankTables:
+    """The statistic of n records, a function of their ranks alone.
+
+    One table has halves of one variable's ranks and ``parts`` parts of the other's, a second one
+    has them exchanged. V^2 is the mean over both of chi^2 / n, where n is a multiple of both
+    numbers; elsewhere parts whose sizes differ by one are taken for equal.
+    """
+
+    n: int
+    parts: int
+
+    @classmethod
+    def planned(cls, n: int, epsilon: float) -> RankTables:
+        """Choose the tables from what is public (docs/decisions/0010-independence-test.md)."""
+        if n < LEAST_N:
+            raise InputError(
+                f"n = {n}", f"the test needs at least {LEAST_N} records", "pass more data"
+            )
+        if n * epsilon >= 400 and n >= 200:
+            return cls(n, 12)
+        return cls(n, 3 if n * epsilon >= 175 else 2)
+
+    @property
+    def sensitivity(self) -> float:
+        """The most by which one replaced record changes the computed score, rounded up.
+
+        2 sqrt(p s) / n for p parts, with s = 2 for p = 2 and p + 3 for more; and what rounding
+        adds for each of two neighbours, 2^-52 (2 p + 16) of at most 2 sqrt(p).
+        """
+        moved = 2 if self.parts == 2 else self.parts + 3
+        exact = 2 * math.sqrt(self.parts * moved) / self.n
+        rounding = 2 * math.sqrt(self.parts) * (2 * self.parts + 16) * 2**-52
+        return (exact + 2 * rounding) * (1 + 2**-50)
+
+    def score(self, pair: Pair) -> float:
+        """Compute the statistic, ties in a fresh secret order: never to be shown."""
+        return self.statistic(self._ranks(pair.x), self._ranks(pair.y))
+
+    def independent(self, draws: int) -> Iterator[float]:
+        """Yield scores of columns that are independent by construction; no data, no privacy.
+
+        The statistic sees how one order permutes the other, and that is uniform for independent
+        columns.
+        """
+        ranks = np.arange(self.n)
+        for _ in range(draws):
+            yield self.statistic(ranks, secret_order(self.n))
+
+    def statistic(self, x: Ranks, y: Ranks) -> float:
+        """Return the statistic of two lists of ranks, each a permutation of 0 .. n - 1."""
+        squares = self._squares(x, y) + self._squares(y, x)
+        return math.sqrt(2 * self.parts * squares) / self.n
+
+    def _squares(self, x: Ranks, y: Ranks) -> float:
+        """Return the squared distance of the lower half's counts in all parts from what is due."""
+        sizes = np.diff(np.arange(self.parts + 1) * self.n // self.parts)
+        part = np.repeat(np.arange(self.parts), sizes)  # of each rank
+        lower = self.n // 2
+        counts = np.bincount(part[x[y < lower]], minlength=self.parts)
+        return float(np.sum((counts - sizes * (lower / self.n)) ** 2))
+
+    def _ranks(self, values: Floats) -> Ranks:
+        """Return each record's rank; tied ones are put in an order of their own for each axis."""
+        ranks = np.empty(self.n, np.int64)
+        ranks[np.lexsort((secret_order(self.n), values))] = np.arange(self.n)
+        return ranks

@@ -1,0 +1,77 @@
+"""A published range of a column. Nothing here was ever un-noised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpmic import _validate
+from dpmic._validate import Interval
+from dpmic.results import html
+from dpmic.results.published import Published
+
+__all__ = ["BoundsEstimate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundsEstimate(Published):
+    """A differentially private range of a column, to be used as bounds.
+
+    The range is public from now on: releases that use it cost their own epsilon, and no more.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends of the range, round numbers.
+    outside : int
+        With probability 1 - ``failure`` or more, at most this many records lie below ``low`` or
+        above ``high``.
+    failure : float
+        The probability that more do; of the noise alone, whatever the records are.
+    found : bool
+        Whether any part of the axis stood out from the noise. If not, the range is the widest
+        that bounds can be: there are too few records for this epsilon.
+    name : str
+        What the column is called.
+    """
+
+    low: float
+    high: float
+    outside: int
+    failure: float
+    found: bool
+    name: str
+
+    @property
+    def interval(self) -> Interval:
+        """The range as ``bounds=(estimate.interval, ...)`` takes it."""
+        return self.low, self.high
+
+    @property
+    def guarantee(self) -> str:
+        """The sentences that may be printed beside the range."""
+        share = f"{1 - self.failure:.6g}"
+        return (
+            f"{self._promise(f'This range of {self.name} is')} With probability {share} or more, "
+            f"at most {self.outside} of the {self.n} records lie outside "
+            f"[{self.low:.12g}, {self.high:.12g}]."
+        )
+
+    def _sound(self) -> bool:
+        _validate.interval(self.interval, "x")
+        counted = type(self.outside) is int and 0 <= self.outside <= self.n
+        return counted and 0 < self.failure < 1 and type(self.found) is bool and bool(self.name)
+
+    def __hash__(self) -> int:
+        return hash((self.interval, self.outside, self.epsilon, self.n, self.name))
+
+    def _repr_html_(self) -> str:
+        rows = {
+            f"range of {self.name}": f"{self.low:.12g} to {self.high:.12g}",
+            "records outside, at most": f"{self.outside} of {self.n}",
+            "with probability": f"{1 - self.failure:.6g}",
+            "epsilon": _validate.upwards(self.epsilon),
+            "guarantee": self.guarantee,
+        }
+        if not self.found:
+            rows["note"] = "too few records for this epsilon: this is the widest range"
+        return html.table(rows)

@@ -1,0 +1,77 @@
+"""A published test of independence. Nothing here was ever un-noised."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpmic import _validate
+from dpmic.results import html
+from dpmic.results.published import Published
+
+__all__ = ["IndependenceRelease"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndependenceRelease(Published):
+    """A differentially private test of whether two columns are independent.
+
+    Attributes
+    ----------
+    p_value : float
+        If the columns are independent, this is ``a`` or less with probability ``a`` at most,
+        whatever their distributions and the noise. It follows from ``value`` and from what is
+        public, so it costs no more. Never 0: at least 1 / (draws + 1).
+    value : float
+        The published statistic: Cramer's V of ranks plus noise, and not clipped, so it may lie
+        below 0 or above 1.
+    names : (str, str)
+        What the two variables are called.
+    draws : int
+        How many times the same release was made of independent columns, for comparison.
+    sensitivity, scale, granularity : float
+        As for :class:`Release`.
+    """
+
+    p_value: float
+    value: float
+    names: tuple[str, str]
+    draws: int
+    sensitivity: float
+    scale: float
+    granularity: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first, second = self.names
+        object.__setattr__(self, "names", (first, second))
+
+    @property
+    def guarantee(self) -> str:
+        """The sentences that may be printed beside the p-value."""
+        first, second = self.names
+        promise = self._promise(f"This test of independence of {first} and {second} is")
+        return (
+            f"{promise} If the two were independent, a p-value of {self.p_value:.6g} or less "
+            f"would appear with probability {self.p_value:.6g} at most, the noise included."
+        )
+
+    def _sound(self) -> bool:
+        first, second = self.names
+        numbers = (self.sensitivity, self.scale, self.granularity)
+        tested = 0 < self.p_value <= 1 and math.isfinite(self.value) and self.draws >= 1
+        return tested and bool(first and second) and all(0 < v < math.inf for v in numbers)
+
+    def __hash__(self) -> int:
+        return hash((self.value, self.p_value, self.epsilon, self.n, self.names))
+
+    def _repr_html_(self) -> str:
+        first, second = self.names
+        rows = {
+            "p-value, private": f"{self.p_value:.4g}",
+            f"of independence of {first} and {second}": f"n = {self.n}",
+            "Cramer's V of ranks, noisy": f"{self.value:.4f}",
+            "epsilon": _validate.upwards(self.epsilon),
+            "guarantee": self.guarantee,
+        }
+        return html.table(rows)
