@@ -1,6 +1,7 @@
 """What a data steward does around one release, on one ledger, from plan to test."""
 
 import re
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -109,3 +110,71 @@ def test_no_step_takes_the_answer_of_another(ledger):
     dpmic.screen(PATIENTS, bounds=two, epsilon=0.5, top=1, ledger=ledger)
     dpmic.release_pairwise(PATIENTS, bounds=two, epsilon=0.5, ledger=ledger)
     assert len(ledger.history()) == 6
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda frame: dpmic.plan(frame, 1.0),
+        lambda frame: dpmic.release("age", "dose", data=frame, epsilon=frame.age, bounds=BOUNDS),
+        lambda frame: dpmic.screen(frame, bounds=BOUNDS, epsilon=1, top=frame.age),
+        lambda frame: dpmic.screen(frame, bounds=BOUNDS, epsilon=1, top=1, target=frame.age),
+        lambda frame: dpmic.screen(
+            frame, bounds={**BOUNDS, "age": frame.age.tolist()}, epsilon=1, top=1
+        ),
+        lambda frame: dpmic.screen(frame, bounds=frame, epsilon=1, top=1),
+        lambda frame: dpmic.release_pairwise(frame, bounds=BOUNDS, epsilon=1, delta=frame.age),
+        lambda frame: dpmic.release("age", "dose", data=frame, epsilon=1, bounds=frame.age),
+        lambda frame: dpmic.release("age", "dose", data=frame, epsilon=1, bounds=BOUNDS, c=frame),
+        lambda frame: dpmic.release(
+            "age", "dose", data=frame, epsilon=1, bounds=BOUNDS, ledger=frame
+        ),
+        lambda frame: dpmic.release("age", "dose", data=frame, epsilon=1, mechanism=frame),
+        lambda frame: dpmic.release(
+            "age", "dose", data=frame, epsilon=1, bounds=BOUNDS, name=frame
+        ),
+        lambda frame: dpmic.estimate_bounds("age", data=frame, epsilon=1, coverage=frame.age),
+        lambda frame: dpmic.release_test("age", "dose", data=frame, epsilon=1, draws=frame.age),
+    ],
+)
+def test_data_in_the_wrong_place_is_named_by_its_type(call):
+    """Errors end in logs: a column that was passed as an option must not be printed."""
+    frame = pd.DataFrame({name: [777.25] * 50 for name in ("age", "dose", "height")})
+    with pytest.raises(dpmic.DpmicError) as refused:
+        call(frame)
+    assert "777" not in str(refused.value)
+
+
+def test_bounds_may_be_given_by_name():
+    named = dpmic.release("age", "dose", data=PATIENTS, epsilon=1, bounds=BOUNDS)
+    assert named.parameters["x bounds"] == [0, 120]
+    assert named.parameters["y bounds"] == [0, 400]
+    with pytest.raises(dpmic.ParameterError, match="those of 'dose' are missing"):
+        dpmic.release("age", "dose", data=PATIENTS, epsilon=1, bounds={"age": (0, 120)})
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "warned"),
+    [("micr-laplace", 50, True), ("micr-laplace", 2000, False), ("mice-laplace", 2000, True),
+     ("micr-geometric", 400, True), ("micr-geometric", 600, False)],
+)  # fmt: skip
+def test_noise_that_drowns_everything_is_told_beforehand(ledger, mechanism, n, warned):
+    """Also of a release that is then refused: it depends on n and epsilon alone."""
+    frame = pd.DataFrame({"age": ["a text"] * n, "dose": ["a text"] * n})
+    bounds = None if mechanism == "mice-laplace" else PAIR["bounds"]
+    options = {"data": frame, "epsilon": 0.1, "bounds": bounds, "mechanism": mechanism}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(dpmic.InputError):
+            dpmic.release("age", "dose", ledger=ledger, **options)
+    assert any(issubclass(w.category, dpmic.NoiseWarning) for w in told) is warned
+    assert all(w.filename == __file__ for w in told if w.category is dpmic.NoiseWarning)
+    assert ledger.history() == []
+
+
+def test_little_data_for_a_range_is_told_beforehand():
+    with pytest.warns(dpmic.NoiseWarning, match="n = 25 at epsilon = 1 is little"):
+        estimate = dpmic.estimate_bounds(RNG.normal(size=25), epsilon=1.0)
+    if not estimate.found:
+        assert "Nothing stood out" in estimate.guarantee
+        assert "none found" in repr(estimate)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pytest
 
 from dpmic.errors import InputError, ParameterError
-from dpmic.frames import build, column, pair, table
+from dpmic.frames import build, column, find, first_rows, pair, table
 
 NAN = float("nan")
 Y = [1.0, 2.0, 3.0, 4.0, 5.0]
@@ -659,16 +659,17 @@ def test_what_is_not_a_frame(call: Callable[..., Any], data: Any) -> None:
     if isinstance(data, np.ndarray) and call is table:
         refuses("an array of shape (4,): a table has a row for each record", call, data)
         return
-    message = refuses(f"data has type {type(data).__name__}: this is not a frame", call, data)
-    assert "pandas.DataFrame(data)" in message
+    role = "the table" if call is table else "data"
+    message = refuses(f"{role} has type {type(data).__name__}: this is not a frame", call, data)
+    assert "DataFrame" in message
 
 
 @pytest.mark.parametrize("wrap", [lambda d: d, nw.from_native], ids=["polars", "narwhals"])
 def test_lazy_frames(wrap: Callable[..., Any]) -> None:
     lazy = wrap(pl.LazyFrame({"a": Y, "b": Y}))
-    words = "data has type LazyFrame: its rows are not computed yet; call .collect() first."
-    refuses(words, table, lazy)
-    refuses(words, pair, "a", "b", data=lazy)
+    words = "has type LazyFrame: its rows are not computed yet; call .collect() first."
+    refuses(f"the table {words}", table, lazy)
+    refuses(f"data {words}", pair, "a", "b", data=lazy)
 
 
 def test_frames_are_not_changed() -> None:
@@ -685,6 +686,52 @@ def test_no_engine_is_imported_for_numpy() -> None:
         "assert not {'narwhals', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_two_labels_that_read_the_same_are_refused() -> None:
+    """A ledger knows columns by their names alone."""
+    frame = pd.DataFrame({"x": Y, 1: Y, "1": Y[::-1]})
+    refuses("column '1': 2 columns have this name", pair, "x", 1, data=frame)
+    refuses("column '1': 2 columns have this name", pair, "x", "1", data=frame)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        [NAN] * 4,
+        np.full(4, NAN, np.float32),
+        np.full(4, NAN, np.float16),
+        np.full(4, NAN, np.longdouble),
+        np.full(4, "NaT", "datetime64[D]"),
+        [decimal.Decimal("nan") for _ in range(4)],
+        [complex(NAN, 0) for _ in range(4)],
+        pa.array([NAN] * 4),
+        pa.array([None] * 4, pa.int64()),
+        pa.chunked_array([[1, None, 2, 3]]),
+        pd.Series([1, None, 2, 3], dtype="Int64"),
+        pl.Series([1, None, 2, 3]),
+        [1, None, 2, 3],
+    ],
+    ids=range(13),
+)
+def test_nobody_is_no_person(person: Any) -> None:
+    """A missing identifier would make every such row a person of its own, or all of them one."""
+    refuses("a row belongs to nobody", first_rows, person, None, 4)
+
+
+def test_the_number_of_records_is_taken_once() -> None:
+    class Shrinking(list[float]):
+        asked = 0
+
+        def __len__(self) -> int:
+            self.asked += 1
+            return 1_000 if self.asked == 1 else 4
+
+    source = find(Shrinking(Y), Y)
+    assert source.n == source.n == 1_000
 
 
 def test_a_matrix_is_a_table_whose_columns_have_positions_for_names() -> None:

@@ -123,6 +123,17 @@ def test_deltas_are_charged_beside_epsilons(path):
         Ledger(path, epsilon=1.0, delta=1e-5)
 
 
+def test_a_delta_too_small_to_hold(path):
+    with pytest.raises(ParameterError, match=r"delta = 1e-20: a ledger holds 0, or 2\*\*-62"):
+        Ledger(path, epsilon=1.0, delta=1e-20)
+
+
+def test_what_rounding_leaves_over_is_nothing_to_spend(ledger):
+    ledger.spend("q", 1 - 1e-9)
+    with pytest.raises(BudgetError, match="has spent 1 of 1; read answers in its history"):
+        ledger.spend("r", 0.5)
+
+
 def test_a_pure_budget_takes_no_delta(ledger):
     with pytest.raises(BudgetError, match="pass delta=0, or make a ledger with a delta"):
         ledger.spend("q", 0.1, 1e-9)
@@ -154,7 +165,7 @@ def test_overspending_is_refused_and_writes_nothing(ledger):
         with pytest.raises(BudgetError) as refused:
             ask("r", 0.5)
         assert str(refused.value) == (
-            f"epsilon = 0.5: the ledger {ledger.path} has spent 0.75 of 1.0; pass at most 0.25."
+            f"epsilon = 0.5: the ledger {ledger.path} has spent 0.75 of 1; pass at most 0.25."
         )
     assert [entry.question for entry in ledger.history()] == ["q"]
     ledger.spend("r", 0.25)

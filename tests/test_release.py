@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import dpmic
 from dpmic import _validate, frames, sensitivity
 from dpmic.parameters import tuned
-from dpmic.privacy import MICeLaplace, MICrLaplace, mechanism
+from dpmic.privacy import MICeLaplace, MICrLaplace, reminders
 from dpmic.privacy.release import _text
 
 BOX = ((0, 1), (0, 1))
@@ -326,7 +326,7 @@ def test_the_opendp_map_never_understates(m, n):
         ({"data": FRAME.assign(age="a")}, "age has dtype"),
         ({"person": "nobody"}, "person = 'nobody': there is no such column"),
         ({"name": ""}, "name = ''"),
-        ({"name": b"a"}, "name = b'a'"),
+        ({"name": b"a"}, "name = a bytes of 1"),
         ({"statistic": ["mic"]}, r"statistic = \['mic'\]"),
         ({"rows_per_person": 10**400}, "rows_per_person = 1000"),
         ({"epsilon": 5e-324}, "epsilon = 5e-324"),
@@ -374,7 +374,7 @@ def test_large_epsilon_when_asked_for():
 
 
 def test_the_reminder_is_unconditional_and_said_once(monkeypatch):
-    monkeypatch.setattr(mechanism, "_reminded", False)
+    monkeypatch.setattr(reminders, "_reminded", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ask(bounds=((-1e6, 1e6), (-1e6, 1e6)))

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, shown
 
 __all__ = [
     "AnyMaster",
@@ -71,20 +71,22 @@ def real(value: object, name: str) -> float:
         number = math.nan
     if not isinstance(value, numbers.Real) or math.isnan(number):
         raise ParameterError(
-            f"{name} = {value!r}", f"{name} must be a real number", f"pass a number for {name}"
+            f"{name} = {shown(value)}", f"{name} must be a real number", f"pass a number for {name}"
         )
     return number
 
 
 def whole(value: object, name: str, *, least: int, most: int | None = None) -> int:
     """Return a whole number within its range."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(
-            f"{name} = {value!r}", f"{name} must be a whole number", f"pass {least} or more"
+            f"{name} = {shown(value)}", f"{name} must be a whole number", f"pass {least} or more"
         )
     number = int(value)
+    if number < least:
+        raise ParameterError(f"{name} = {number}", "it is too small", f"pass {least} or more")
     if most is not None and number > most:
-        raise ParameterError(f"{name} = {value!r}", "it is too large", f"pass at most {most}")
+        raise ParameterError(f"{name} = {shown(value)}", "it is too large", f"pass at most {most}")
     return number
 
 
@@ -93,11 +95,11 @@ def epsilon(value: object, *, allow_large: bool = False) -> float:
     loss = real(value, "epsilon")
     if not 0 < loss < math.inf:
         raise ParameterError(
-            f"epsilon = {value!r}", "a privacy loss is finite and above 0", "pass epsilon=1"
+            f"epsilon = {shown(value)}", "a privacy loss is finite and above 0", "pass epsilon=1"
         )
     if loss > MAX_EPSILON and not allow_large:
         raise ParameterError(
-            f"epsilon = {value!r}",
+            f"epsilon = {shown(value)}",
             f"above {MAX_EPSILON} almost nothing is protected",
             "pass a smaller epsilon, or allow_large_epsilon=True if that is meant",
         )
@@ -105,11 +107,11 @@ def epsilon(value: object, *, allow_large: bool = False) -> float:
 
 
 def delta(value: object) -> float:
-    """Return a probability with which a guarantee may fail, from 0 to below 1."""
+    """Return the delta of a guarantee, a probability from 0 to below 1."""
     share = real(value, "delta")
     if not 0 <= share < 1:
         raise ParameterError(
-            f"delta = {value!r}", "it is a probability, far below 1 / n", "pass 0 or 1e-9"
+            f"delta = {shown(value)}", "it is a probability, far below 1 / n", "pass 0 or 1e-9"
         )
     return share
 
@@ -122,12 +124,20 @@ def upwards(value: float) -> str:
     return text
 
 
+def downwards(value: float) -> str:
+    """Write a number in six digits that never overstate it."""
+    text = f"{value:.6g}"
+    if float(text) > value:
+        text = f"{value - 10.0 ** (math.floor(math.log10(value)) - 5):.6g}"
+    return text
+
+
 def choice(value: object, name: str, kinds: object) -> str:
     """Return a string that must be one of the members of a Literal type."""
     known = get_args(kinds)
     if not isinstance(value, str) or value not in known:
         listed = " or ".join(repr(kind) for kind in known)
-        raise ParameterError(f"{name} = {value!r}", f"{name} is not known", f"pass {listed}")
+        raise ParameterError(f"{name} = {shown(value)}", f"{name} is not known", f"pass {listed}")
     return value
 
 
@@ -137,11 +147,13 @@ def cells(n: int, alpha: object, B: object) -> float:
         exponent = real(alpha, "alpha")
         if not 0 < exponent <= 1:
             raise ParameterError(
-                f"alpha = {alpha!r}", "alpha must lie in (0, 1]", "pass B=... for a fixed limit"
+                f"alpha = {shown(alpha)}",
+                "alpha must lie in (0, 1]",
+                "pass B=... for a fixed limit",
             )
-        limit, written = max(snapped(n**exponent), 4.0), f"alpha = {alpha!r} with n = {n}"
+        limit, written = max(snapped(n**exponent), 4.0), f"alpha = {shown(alpha)} with n = {n}"
     else:
-        limit, written = real(B, "B"), f"B = {B!r}"
+        limit, written = real(B, "B"), f"B = {shown(B)}"
     if limit < 4:
         raise ParameterError(written, "the smallest grid has 2 x 2 cells", "pass B of at least 4")
     if limit > MAX_B:
@@ -164,7 +176,9 @@ def finer(c: object) -> float:
     value = real(c, "c")
     if value < 1:
         raise ParameterError(
-            f"c = {c!r}", "a master needs at least one part for each wished part", "pass c >= 1"
+            f"c = {shown(c)}",
+            "a master needs at least one part for each wished part",
+            "pass c >= 1",
         )
     return value
 
@@ -200,7 +214,9 @@ def generator(rng: object) -> np.random.Generator:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(
-            f"rng = {rng!r}", "it is no random generator", "pass a whole number >= 0 or a Generator"
+            f"rng = {shown(rng)}",
+            "it is no random generator",
+            "pass a whole number >= 0 or a Generator",
         ) from None
 
 
@@ -208,7 +224,7 @@ def two(value: object, name: str, reason: str, remedy: str) -> tuple[object, obj
     """Return the two members of a sequence."""
     members = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(members, Sequence) or isinstance(members, str) or len(members) != 2:
-        raise ParameterError(f"{name} = {value!r}", reason, remedy)
+        raise ParameterError(f"{name} = {shown(value)}", reason, remedy)
     return members[0], members[1]
 
 
@@ -219,14 +235,14 @@ def interval(value: object, name: str) -> Interval:
     ends = real(low, f"lower bound of {name}"), real(high, f"upper bound of {name}")
     if not (math.isfinite(ends[1] - ends[0]) and ends[0] < ends[1]):
         raise ParameterError(
-            f"bounds of {name} = {value!r}",
+            f"bounds of {name} = {shown(value)}",
             "an interval needs a lower end below its upper end and a finite width",
             remedy,
         )
     # With too few floats inside, neighbouring cuts would coincide.
     if (ends[1] - ends[0]) < MAX_MASTER * max(math.ulp(ends[0]), math.ulp(ends[1])):
         raise ParameterError(
-            f"bounds of {name} = {value!r}",
+            f"bounds of {name} = {shown(value)}",
             "the interval is too narrow for float64 to cut it into cells",
             "shift or rescale the column",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+
 __all__ = [
     "BoundsReminder",
     "BudgetError",
@@ -12,7 +14,34 @@ __all__ = [
     "NoiseWarning",
     "ParameterError",
     "RefusedValueError",
+    "shown",
 ]
+
+LONGEST, FEW = 80, 4
+"""The characters of a text, and the members of a sequence, that an error shows."""
+
+
+def shown(value: object) -> str:
+    """Write an argument in an error; what may be data in the wrong place is named by its type.
+
+    Examples
+    --------
+    >>> shown(1.5), shown(((0, 1), "a")), shown([0.25] * 1000)
+    ('1.5', "((0, 1), 'a')", 'a list of 1000')
+    """
+    if isinstance(value, str) and len(value) <= LONGEST:
+        return repr(value)
+    if value is None or isinstance(value, numbers.Number | type):
+        return repr(value)
+    if isinstance(value, list | tuple) and len(value) <= FEW:
+        inner = ", ".join(map(shown, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    try:
+        size = f" of {len(value)}"  # type: ignore[arg-type]
+    except Exception:  # of the value's own code: an array without axes has no length
+        size = ""
+    kind = type(value).__name__
+    return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}{size}"
 
 
 class DpmicError(Exception):

@@ -6,12 +6,13 @@ import difflib
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.errors import InputError, ParameterError, RefusedValueError
+from dpmic.errors import InputError, ParameterError, RefusedValueError, shown
 from dpmic.frames.columns import LEAST_RECORDS, column
 
 __all__ = [
@@ -52,9 +53,9 @@ class Source:
     names: tuple[str, ...]
     named: bool
 
-    @property
+    @cached_property
     def n(self) -> int:
-        """The number of records, for which no value is looked at."""
+        """The number of records, for which no value is looked at; taken once, and then it holds."""
         return _length(self.columns[0], self.names[0])
 
     def take(self, rows: NDArray[np.int64]) -> Source:
@@ -67,10 +68,13 @@ def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> 
     if data is not None:
         frame, labels = _open(data)
         picked = [_pick(labels, wanted, role) for wanted, role in zip(columns, roles, strict=True)]
+        texts = list(map(str, labels))
+        for label in picked:
+            _check_unique(str(label), texts.count(str(label)))  # 1 and "1" are called the same
         return Source(tuple(frame[label] for label in picked), tuple(map(str, picked)), True)
     names = [_series_name(values) for values in columns]
-    shown = (name or role for name, role in zip(names, roles, strict=True))
-    return Source(columns, tuple(shown), all(names))
+    called = (name or role for name, role in zip(names, roles, strict=True))
+    return Source(columns, tuple(called), all(names))
 
 
 def find_all(data: Any) -> Source:
@@ -86,9 +90,9 @@ def find_all(data: Any) -> Source:
                 "pass an array with two axes",
             )
         return Source(tuple(data.T), tuple(map(str, range(data.shape[1]))), False)
-    frame, labels = _open(data)
+    frame, labels = _open(data, "the table", "pass a DataFrame or a numpy array with two axes")
     if not labels:
-        raise InputError("data", "it has no columns", "pass a table with columns")
+        raise InputError("the table", "it has no columns", "pass a table with columns")
     for name, count in Counter(map(str, labels)).items():
         _check_unique(name, count)
     return Source(tuple(frame[label] for label in labels), tuple(map(str, labels)), True)
@@ -160,7 +164,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     """
     if missing not in get_args(Missing):
         raise ParameterError(
-            f"missing = {missing!r}", "there is no such option", 'pass "raise" or "drop"'
+            f"missing = {shown(missing)}", "there is no such option", 'pass "raise" or "drop"'
         )
     return read(find(x, y, data=data), missing=missing)
 
@@ -194,11 +198,15 @@ def first_rows(person: Any, data: Any, n: int) -> NDArray[np.int64]:
         raise InputError(f"column {name}", f"it does not have {n} rows", "pass one for each record")
     series = nw.from_native(person, series_only=True, pass_through=True)
     first: dict[Hashable, int] = {}
-    for row, value in enumerate(series.to_list() if isinstance(series, nw.Series) else person):
+    if isinstance(series, nw.Series):
+        person = series.to_list()
+    elif hasattr(person, "to_pylist"):  # an array of pyarrow, whose own scalars know no missing
+        person = person.to_pylist()
+    for row, value in enumerate(person):
         if not isinstance(value, Hashable) or isinstance(value, tuple):
             raise InputError(f"column {name}", "these are not names or numbers", "pass one column")
         absent = value is None or type(value).__name__ in ("NAType", "NaTType")
-        if absent or (isinstance(value, float) and value != value):
+        if absent or value != value:  # no NaN of any kind equals itself
             raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
         first.setdefault(value, row)
     return np.fromiter(first.values(), np.int64)
@@ -246,7 +254,9 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
 def _check_unique(name: str, count: int) -> None:
     if count > 1:
         raise InputError(
-            f"column {name!r}", f"{count} columns have this name", "rename them or drop all but one"
+            f"column {shown(name)}",
+            f"{count} columns have this name",
+            "rename them or drop all but one",
         )
 
 
@@ -255,17 +265,21 @@ def _series_name(values: Any) -> str:
     return str(name) if isinstance(name, (str, int, tuple)) else ""
 
 
-def _open(data: Any) -> tuple[Any, list[Hashable]]:
+def _open(
+    data: Any,
+    role: str = "data",
+    remedy: str = "pass pandas.DataFrame(data), or arrays x and y",
+) -> tuple[Any, list[Hashable]]:
     """Return an eager frame, still native (narwhals refuses repeated labels), and its labels."""
     import narwhals as nw
 
     frame = nw.to_native(data, pass_through=True)
     if nw.dependencies.is_into_dataframe(frame):
         return frame, list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-    what = f"data has type {type(frame).__name__}"
+    what = f"{role} has type {type(frame).__name__}"
     if isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame):
         raise InputError(what, "its rows are not computed yet", "call .collect() first")
-    raise InputError(what, "this is not a frame", "pass pandas.DataFrame(data), or arrays x and y")
+    raise InputError(what, "this is not a frame", remedy)
 
 
 def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
@@ -287,6 +301,6 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
     names = [str(label) for label in labels]
     close = [repr(name) for name in difflib.get_close_matches(wanted, names)]
     names = [repr(name) for name in names]
-    shown = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
-    remedy = f"did you mean {shown}" if close else f"the columns are {shown}"
-    raise InputError(f"{role} = {wanted!r}", "there is no such column", remedy)
+    listed = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
+    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    raise InputError(f"{role} = {shown(wanted)}", "there is no such column", remedy)

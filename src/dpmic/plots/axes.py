@@ -12,8 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["literal", "new_axes"]
 
 
+LONGEST = 28
+"""Characters of a column's name that a figure has room for."""
+
+
 def literal(name: str) -> str:
-    """Keep matplotlib from reading a column's name as mathematics."""
+    """Shorten a column's name, and keep matplotlib from reading it as mathematics."""
+    if len(name) > LONGEST:
+        name = f"{name[: LONGEST - 1]}\u2026"
     return name.replace("$", r"\$")
 
 

@@ -31,5 +31,5 @@ def heat_map(published: HistogramRelease, ax: Axes | None) -> Axes:
     ax.set_xlabel(literal(published.names[0]))
     ax.set_ylabel(literal(published.names[1]))
     cost = f"epsilon = {_validate.upwards(published.epsilon)}"
-    ax.set_title(f"MIC = {published.value:.3f}, estimate {published.estimate:.3f}, {cost}")
+    ax.set_title(f"MIC = {published.value:.3f}, estimate {published.estimate:.3f}\n{cost}")
     return ax

@@ -27,8 +27,9 @@ def matrix(published: PairwiseRelease, ax: Axes | None) -> Axes:
     if published.delta:
         cost += f", delta = {_validate.upwards(published.delta)}"
     if published.target is not None:
-        labels = [y for _, y in published.pairs]
-        ax = bars(labels, published.values, published.interval(0.95), ax)
+        rows = zip(published.pairs, published.values, published.interval(0.95), strict=True)
+        pairs, values, ends = zip(*sorted(rows, key=lambda row: -row[1]), strict=True)
+        ax = bars([literal(y) for _, y in pairs], values, ends, ax)
         ax.set_title(f"{literal(published.target)} with others, {cost}")
         return ax
     if ax is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dpmic import _validate
 from dpmic.plots.axes import literal, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from dpmic.results import Release
 
@@ -19,6 +20,9 @@ def release(published: Release, ax: Axes | None) -> Axes:
     """Draw a published value with its noise interval on [0, 1]."""
     if ax is None:
         ax = new_axes()
+        figure = cast("Figure", ax.get_figure())
+        figure.set_size_inches(6.4, 1.7)
+        figure.set_layout_engine("constrained")
     low, high = published.interval(0.95)
     ax.plot([low, high], [0, 0], color="tab:blue", linewidth=6, alpha=0.3, solid_capstyle="butt")
     ax.plot([published.value], [0], "o", color="tab:blue")

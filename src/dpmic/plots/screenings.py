@@ -19,9 +19,9 @@ __all__ = ["bars", "screening"]
 
 def screening(found: Screening, ax: Axes | None) -> Axes:
     """Draw the values of a screening, the largest on top, with the intervals of their noise."""
-    labels = [f"{first}, {second}" for first, second in found.pairs]
+    labels = [f"{literal(first)}, {literal(second)}" for first, second in found.pairs]
     if found.target is not None:
-        labels = [second for _, second in found.pairs]
+        labels = [literal(second) for _, second in found.pairs]
     ax = bars(labels, found.values, found.interval(0.95), ax)
     what = f"{len(found.pairs)} of {found.candidates} pairs"
     if found.target is not None:
@@ -47,7 +47,7 @@ def bars(
     for place, value, (low, high) in zip(places, values, intervals, strict=True):
         ax.plot([low, high], [place, place], color="tab:blue", linewidth=1.5)
         ax.plot([value], [place], "o", color="tab:blue", markersize=4)
-    ax.set_yticks(list(places), [literal(label) for label in labels])
+    ax.set_yticks(list(places), labels)
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_xlim(0, 1)
     ax.set_xlabel("MIC, with the 95% interval of its noise")

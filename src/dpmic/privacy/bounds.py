@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from dpmic.privacy.asked import first_of_each, loss
 from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import private_columns
 from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.reminders import warn_of_noise
 from dpmic.results import BoundsEstimate
 
 __all__ = ["estimate_bounds"]
@@ -48,10 +49,14 @@ WIDEST = (-(2.0**1022), 2.0**1022)  # bounds must have a finite width
 SPURIOUS = 0.01
 """How often an empty cell may seem to stand out, over all cells together."""
 
+LEAST_SIGNAL = 300
+"""Where n epsilon is below this, ranges are rough."""
+
 CELLS = 32
 NEAR_ZERO = 16
 """A positive range that reaches this many times its lower end may as well start at 0."""
 
+EXACT = Context(prec=1500, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])  # floats have fewer digits
 DIGITS = 20  # a range is at least this many of the units that its ends are rounded to
 
 
@@ -96,7 +101,7 @@ def estimate_bounds(
     -------
     BoundsEstimate
         Where nothing stands out from the noise, ``found`` is false and the range the widest
-        that bounds can be, about -4.5e307 to 4.5e307: pass more data or a larger epsilon. A
+        there is, about -4.5e307 to 4.5e307: pass more data or a larger epsilon. A
         constant column gives a narrow range around its value.
 
     Examples
@@ -115,6 +120,12 @@ def estimate_bounds(
     found_all = frames.find(x, data=data, roles=("x",))
     source, keeper = first_of_each(found_all, person, data)
     look = Look(source.n, wished, miss, **_noises(private_to, rows))
+    if source.n * private_to < LEAST_SIGNAL * rows:
+        warn_of_noise(
+            f"n = {source.n} at epsilon = {_validate.upwards(private_to)} is little for a range: "
+            "it will be rough, or the widest there is",
+            "pass more data or a larger epsilon, or bounds from what the column means",
+        )
 
     def publish(values: Floats) -> str:
         low, high, outside, found = look.draw(values)
@@ -166,9 +177,10 @@ class Look:
     def draw(self, values: Floats) -> tuple[float, float, int, bool]:
         """Return the ends of a range, how many records lie outside, and whether it was found."""
         crude = crude_range(self.locate.add(counted(values, LOG_CUTS)), self.locate.scale)
-        cuts = cell_ends(crude or WIDEST)
-        cells = self.refine.add(counted(values, cuts))[1:-1]  # drawn in any case: one path for all
-        low, high = WIDEST if crude is None else rounded(trimmed(cuts, cells, self))
+        ends = np.linspace(*(crude or WIDEST), CELLS + 1)
+        # Drawn in any case: one path for all.
+        cells = self.refine.add(counted(values, cell_cuts(ends)))[1:-1]
+        low, high = WIDEST if crude is None else rounded(trimmed(ends, cells, self))
         inside = int(np.count_nonzero((values >= low) & (values <= high)))
         (noisy,) = self.count.add([values.size - inside])
         outside = noisy + hidden(self.count.scale, self.failure)
@@ -184,10 +196,9 @@ def counted(values: Floats, cuts: Floats) -> Counts:
 def crude_range(noisy: Counts, scale: float) -> Interval | None:
     """Return the range that the cells that stand out span, if there are any.
 
-    P(noise > t) < exp(-t / scale) / 2 for each cell, so that none of the empty ones stands out
-    with probability 1 - SPURIOUS.
+    A single empty cell does so with probability SPURIOUS / cells at most.
     """
-    threshold = scale * math.log(len(noisy) / (2 * SPURIOUS))
+    threshold = hidden(scale, SPURIOUS / len(noisy))
     heavy = [i for i, count in enumerate(noisy) if count > threshold]
     if not heavy:
         return None
@@ -201,14 +212,12 @@ def crude_range(noisy: Counts, scale: float) -> Interval | None:
     return low, high
 
 
-def cell_ends(crude: Interval) -> Floats:
-    """Return the ends of equal cells of a range; the last is raised to keep the end inside."""
-    cuts = np.linspace(*crude, CELLS + 1)
-    cuts[-1] = np.nextafter(cuts[-1], np.inf)
-    return cuts
+def cell_cuts(ends: Floats) -> Floats:
+    """Return where the cells of a range are cut; its last end lies inside."""
+    return np.append(ends[:-1], np.nextafter(ends[-1], np.inf))
 
 
-def trimmed(cuts: Floats, noisy: Counts, look: Look) -> Interval:
+def trimmed(ends: Floats, noisy: Counts, look: Look) -> Interval:
     """Drop cells at both ends as long as they hold no more than is wished or noise may hide.
 
     The noise of j cells together has a standard deviation of about scale * sqrt(2 j). One cell
@@ -217,7 +226,7 @@ def trimmed(cuts: Floats, noisy: Counts, look: Look) -> Interval:
     wished = look.n * (1 - look.coverage) / 2
 
     def dropped(counts: Counts) -> int:
-        sums = np.cumsum(counts)
+        sums = np.cumsum(counts, dtype=np.float64)
         hides = look.refine.scale * np.sqrt(2 * np.arange(1, len(counts) + 1))
         over = np.flatnonzero(sums > wished + hides)
         return max(int(over[0]) - 1, 0) if over.size else 0
@@ -225,14 +234,19 @@ def trimmed(cuts: Floats, noisy: Counts, look: Look) -> Interval:
     first, last = dropped(noisy), CELLS - dropped(noisy[::-1])
     if first >= last:
         first, last = 0, CELLS
-    return float(cuts[first]), float(cuts[last])
+    return float(ends[first]), float(ends[last])
 
 
 def rounded(ends: Interval) -> Interval:
-    """Round a range outwards to few digits."""
-    low, high = (Decimal(end) for end in ends)
-    unit = Decimal(1).scaleb(((high - low) / DIGITS).adjusted())
-    return float(low.quantize(unit, ROUND_FLOOR)), float(high.quantize(unit, ROUND_CEILING))
+    """Round a range outwards to few digits.
+
+    In a context of its own: it runs between a draw and its storage, where a failure, such as that
+    of a program's own context with few digits, would tell of the draw.
+    """
+    with localcontext(EXACT):
+        low, high = (Decimal(end) for end in ends)
+        unit = Decimal(1).scaleb(((high - low) / DIGITS).adjusted())
+        return float(low.quantize(unit, ROUND_FLOOR)), float(high.quantize(unit, ROUND_CEILING))
 
 
 def hidden(scale: float, failure: float) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, shown
 from dpmic.frames import Source
 from dpmic.privacy.domain import shielded
 from dpmic.privacy.ledger import Ledger
@@ -85,9 +85,13 @@ class Account:
 def account(ledger: object, name: object) -> Account:
     """Check where a release is charged."""
     if not isinstance(ledger, Ledger | None):
-        raise ParameterError(f"ledger = {ledger!r}", "it is no Ledger", "pass dpmic.Ledger(path)")
+        raise ParameterError(
+            f"ledger = {shown(ledger)}", "it is no Ledger", "pass dpmic.Ledger(path)"
+        )
     if name is not None and (not isinstance(name, str) or not name):
-        raise ParameterError(f"name = {name!r}", "it is no text", "pass a name such as 'age, 2026'")
+        raise ParameterError(
+            f"name = {shown(name)}", "it is no text", "pass a name such as 'age, 2026'"
+        )
     return Account(ledger, name)
 
 

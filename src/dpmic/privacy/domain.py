@@ -41,8 +41,9 @@ def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
-        "a private release takes finite numbers that float64 holds exactly, and a value is not one",
-        "clean or fill the column by a rule that looks at one record at a time",
+        "a private release takes finite numbers, and a value is missing, infinite or no number "
+        "that float64 holds exactly",
+        "fill or clip such values by a rule for one record, as .fillna(0); dropping rows changes n",
     )
 
 

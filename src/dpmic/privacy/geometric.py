@@ -21,7 +21,8 @@ from dpmic.frames import Pair, Source
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise
-from dpmic.privacy.mechanism import Mechanism, Setting, check_options, remind_of_bounds
+from dpmic.privacy.mechanism import Mechanism, Setting, check_options
+from dpmic.privacy.reminders import remind_of_bounds, warn_of_noise
 from dpmic.results import HistogramRelease
 from dpmic.statistics.histograms import table_limits, table_search
 
@@ -33,6 +34,9 @@ ONE_ROW = 2
 """By how much replacing one record changes the counts, in the sum norm."""
 
 MOST_PARTS = 256
+
+LEAST_SIGNAL = 25
+"""Records for each unit of the noise's scale, below which no estimate is better than a guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,15 @@ class MICrGeometric(Mechanism):
     def remind(self) -> None:
         """Say where bounds must come from."""
         remind_of_bounds()
+
+    def warn(self, setting: GeometricSetting) -> None:
+        """Say where the counts are noise."""
+        if setting.n < LEAST_SIGNAL * setting.noise.scale:
+            warn_of_noise(
+                f"with n = {setting.n} the counts are little more than noise of scale "
+                f"{setting.noise.scale:.2g}",
+                "pass more data, a larger epsilon, or mechanism='micr-laplace'",
+            )
 
     def setting(self, n: int) -> GeometricSetting:
         """Return everything that is fixed before data is looked at."""

@@ -8,7 +8,6 @@ once, and clips to [0, 1], which is post-processing.
 from __future__ import annotations
 
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,14 +20,16 @@ from numpy.typing import NDArray
 from dpmic import _validate, summaries
 from dpmic._validate import Bounds, Limits, Master
 from dpmic.counts.memory import Records
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, shown
 from dpmic.frames import Pair, Source
 from dpmic.grids import MassAxis, steps
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
-from dpmic.privacy.mechanism import Mechanism, Setting, check_options, remind_of_bounds
-from dpmic.results import Release
+from dpmic.privacy.mechanism import Mechanism, Setting, check_options
+from dpmic.privacy.orders import secret_order
+from dpmic.privacy.reminders import remind_of_bounds, warn_of_value_noise
+from dpmic.results import Release, noises
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.family import range_search
 
@@ -68,6 +69,11 @@ class LaplaceMechanism(Mechanism):
         delta = _of_rows(self.rows_per_person, one)
         calibrated = noise.calibrate(delta, self.epsilon)
         return LaplaceSetting(n, limits, one, delta, calibrated, self._calibration(n))
+
+    def warn(self, setting: LaplaceSetting) -> None:
+        """Say where the noise of the value is too wide."""
+        half = noises.half_width("laplace", setting.noise.scale, 0.95)
+        warn_of_value_noise(half, "pass more data or a larger epsilon; dpmic.plan says how much")
 
     def publish(
         self, score: float, source: Source, setting: LaplaceSetting, person: str | None = None
@@ -183,7 +189,9 @@ class MICrLaplace(LaplaceMechanism):
         _check(self)
         object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
         if not isinstance(self.statistic, str):
-            raise ParameterError(f"statistic = {self.statistic!r}", "it is a name", "pass 'mic'")
+            raise ParameterError(
+                f"statistic = {shown(self.statistic)}", "it is a name", "pass 'mic'"
+            )
         sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
 
     def remind(self) -> None:
@@ -251,7 +259,7 @@ class MICeLaplace(LaplaceMechanism):
         _check(self)
         if self.statistic != "mic":
             raise ParameterError(
-                f"statistic = {self.statistic!r}",
+                f"statistic = {shown(self.statistic)}",
                 "only the MIC of MICe has a proved sensitivity",
                 "pass mechanism='micr-laplace' for MEV, TIC and MAS",
             )
@@ -270,8 +278,8 @@ class MICeLaplace(LaplaceMechanism):
 
     def score(self, pair: Pair, setting: LaplaceSetting) -> float:
         """Compute MICe, without noise, in a fresh order of ties."""
-        x_axis = MassAxis.ranked(pair.x, _secret_priorities(setting.n))
-        y_axis = MassAxis.ranked(pair.y, _secret_priorities(setting.n))
+        x_axis = MassAxis.ranked(pair.x, secret_order(setting.n))
+        y_axis = MassAxis.ranked(pair.y, secret_order(setting.n))
         search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(setting.limits))
         return summaries.mic(search.matrix())
 
@@ -284,7 +292,7 @@ def _check(mechanism: LaplaceMechanism) -> None:
     """Check what both mechanisms take."""
     check_options(mechanism)
     _validate.choice(mechanism.master, "master", Master)
-    if mechanism.c == math.inf:
+    if mechanism.c is not None and _validate.finer(mechanism.c) == math.inf:
         raise ParameterError(
             "c = inf", "the time of that search would depend on the data", "pass a finite c"
         )
@@ -293,16 +301,3 @@ def _check(mechanism: LaplaceMechanism) -> None:
 def _of_rows(rows: int, one_row: float) -> float:
     """Return the largest change by a chain of replaced rows; no score changes by more than 1."""
     return min(rows * one_row * (1 + 2**-50), 1.0)
-
-
-def _secret_priorities(n: int) -> NDArray[np.int64]:
-    """Return a uniformly random order of n records, from the operating system's entropy.
-
-    Keys are drawn again in the (never seen) case that two agree, so that every order is equally
-    likely.
-    """
-    while True:
-        keys = np.frombuffer(os.urandom(8 * n), np.uint64)
-        order = np.argsort(keys)
-        if np.all(np.diff(keys[order]) > 0):
-            return order

@@ -18,13 +18,17 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpmic import _validate
-from dpmic.errors import BudgetError, LedgerError, ParameterError
+from dpmic.errors import BudgetError, LedgerError, ParameterError, shown
 from dpmic.privacy.ledger_file import RESTORE, VERSION, place, transaction
 
 __all__ = ["Entry", "Ledger"]
 
 UNIT, UNIT_DELTA = 2**50, 2**62
 """Units in an epsilon and in a delta of 1. Integers add without rounding, also inside SQL."""
+
+
+LEAST_REST = 1e-6
+"""What is left after charges that filled a total, of which each is rounded, is nothing to spend."""
 
 
 class Units(NamedTuple):
@@ -188,7 +192,9 @@ class Ledger:
             found = _find(connection, question)
             if found is None:
                 raise LedgerError(
-                    f"question {question!r}", "it was never charged", "call spend before settle"
+                    f"question {shown(question)}",
+                    "it was never charged",
+                    "call spend before settle",
                 )
             if found[1] is None:
                 # Answers are never overwritten, and what is not a text is none.
@@ -243,13 +249,15 @@ class Ledger:
         total, spent = (getattr(amount, which) for amount in _amounts(connection))
         if price <= total - spent:
             return
-        rest = _down(total - spent, unit)
-        remedy = f"pass at most {rest!r}" if rest else "read answers in its history, for free"
+        rest = (total - spent) / unit
+        remedy = "read answers in its history, for free"
+        if rest > LEAST_REST * total / unit:
+            remedy = f"pass at most {_validate.downwards(rest)}"
         if which == "delta" and not total:
             remedy = "pass delta=0, or make a ledger with a delta"
         raise BudgetError(
-            f"{which} = {_up(price, unit)!r}",
-            f"the ledger {self.path} has spent {_up(spent, unit)!r} of {_down(total, unit)!r}",
+            f"{which} = {price / unit:.6g}",
+            f"the ledger {self.path} has spent {spent / unit:.6g} of {total / unit:.6g}",
             remedy,
         )
 
@@ -294,7 +302,12 @@ def _total(epsilon: object, delta: object) -> Units:
         raise ParameterError(
             f"epsilon = {epsilon!r}", "a ledger holds 2**-50 to 8192", "pass another total"
         )
-    return Units(units, math.floor(_units_delta(delta)))
+    share = math.floor(_units_delta(delta))
+    if delta and not share:
+        raise ParameterError(
+            f"delta = {delta!r}", "a ledger holds 0, or 2**-62 and more", "pass another delta"
+        )
+    return Units(units, share)
 
 
 def _down(units: int, unit: int) -> float:
@@ -324,7 +337,9 @@ def _find(connection: sqlite3.Connection, question: str) -> tuple[Units, str | N
     """Return the units and the answer of a question, or None if it was never charged."""
     # SQLite takes no lone surrogates, which are left over from file names and broken files.
     if not isinstance(question, str) or not re.fullmatch("[^\ud800-\udfff]+", question):
-        raise ParameterError(f"question = {question!r}", "it is not a text", "name the question")
+        raise ParameterError(
+            f"question = {shown(question)}", "it is not a text", "name the question"
+        )
     select = "SELECT units, units_delta, answer FROM entries WHERE question = ?"
     found: tuple[int, int, str | None] | None = connection.execute(select, (question,)).fetchone()
     return found and (Units(*found[:2]), found[2])

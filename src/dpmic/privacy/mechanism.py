@@ -7,8 +7,6 @@ docs/proofs/.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,14 +14,14 @@ from typing import Any, ClassVar, Protocol
 
 from dpmic import _validate, frames
 from dpmic._validate import Limits
-from dpmic.errors import BoundsReminder, InputError
+from dpmic.errors import InputError
 from dpmic.frames import Pair, Source
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy.asked import loss
 from dpmic.privacy.domain import private_pair, shielded
 from dpmic.results import Release
 
-__all__ = ["Mechanism", "Noise", "Setting", "check_options", "remind_of_bounds"]
+__all__ = ["Mechanism", "Noise", "Setting", "check_options"]
 
 
 class Noise(Protocol):
@@ -70,11 +68,16 @@ class Mechanism(ABC):
         self.remind()
         source = frames.find(x, y, data=data)
         setting = self.setting(source.n)
+        self.warn(setting)
         pair = private_pair(source)
         return shielded(lambda: self.publish(self.score(pair, setting), source, setting))
 
     def remind(self) -> None:  # noqa: B027 - most have nothing to remind of
         """Say what a user must keep in mind."""
+
+    @abstractmethod
+    def warn(self, setting: Any) -> None:
+        """Say where noise will hide whatever the data are."""
 
     @abstractmethod
     def setting(self, n: int) -> Setting:
@@ -140,27 +143,3 @@ def check_options(mechanism: Mechanism) -> None:
     rows = _validate.whole(mechanism.rows_per_person, "rows_per_person", least=1, most=2**31)
     object.__setattr__(mechanism, "epsilon", epsilon)
     object.__setattr__(mechanism, "rows_per_person", rows)
-
-
-_reminded = False
-
-
-def remind_of_bounds() -> None:
-    """Say once in a process, whatever bounds and data are, where bounds must come from."""
-    global _reminded
-    if not _reminded:
-        _reminded = True
-        warnings.warn(
-            "bounds must come from what the columns mean, never from the data itself: "
-            "a minimum or maximum of the data would not be protected",
-            BoundsReminder,
-            stacklevel=_depth_of_caller(),
-        )
-
-
-def _depth_of_caller() -> int:
-    """Return how many frames above the warning the first line outside this package is."""
-    depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpmic"):
-        depth, frame = depth + 1, frame.f_back
-    return depth

@@ -38,12 +38,8 @@ class Laplace:
     epsilon: float
 
     def add(self, value: float) -> float:
-        """Return the value with fresh noise, rounded to the grid.
-
-        OpenDP adds noise to NaN and infinity without a word, so they stop here.
-        """
-        if not math.isfinite(value):
-            raise ArithmeticError("a score is not finite: nothing was released")
+        """Return the value with fresh noise, rounded to the grid."""
+        _refuse_unfinite([value])
         return float(_measurement(self.scale)(value))
 
     def loss(self, sensitivity: float) -> float:
@@ -150,7 +146,7 @@ def calibrate_counts(sensitivity: int, epsilon: float) -> Geometric:
     """Return the least noise for counts that change by this much in the sum norm."""
 
     def loss(scale: float) -> float:
-        return float(_counts_laplace(scale).map(d_in=sensitivity))
+        return Geometric(scale, math.nan).loss(sensitivity)
 
     scale = _searched(sensitivity / epsilon, loss, epsilon)
     return Geometric(scale, loss(scale))

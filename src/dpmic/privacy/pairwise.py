@@ -21,12 +21,16 @@ from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import private_columns
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
+from dpmic.privacy.reminders import warn_of_value_noise
 from dpmic.privacy.tables import Table
 from dpmic.results import PairwiseRelease, noises
 
 __all__ = ["release_pairwise"]
 
 LEAST_DELTA, MOST_DELTA = 1e-30, 1e-3
+
+MOST_COMPOSED = 100
+"""Above this epsilon, which protects nobody, delta is not looked at: exp(epsilon) overflows."""
 
 WORTH = 0.01
 """By this share noise must shrink for delta to be spent at all."""
@@ -68,8 +72,8 @@ def release_pairwise(
     epsilon : float
         The privacy loss of everything together, at most 10 unless ``allow_large_epsilon``.
     delta : float
-        The probability with which the loss may be larger; 0 for pure privacy, else at most
-        0.001 and below 1 / n. The noise is then the smallest of three: Laplace noise by basic
+        What probabilities may exceed exp(epsilon) times another by; 0 for pure privacy, else at
+        most 0.001 and below 1 / n. The noise is then the smallest of three: Laplace noise by basic
         and by optimal composition, and Gaussian noise. Where basic composition, which needs no
         delta, is within a hundredth of the others, none is spent.
     target : str, optional
@@ -116,7 +120,7 @@ def release_pairwise(
     found = tables.find(table, bounds=bounds, target=target, person=person)
     plan = _plan(found, whole, _delta(delta, found.source.n))
     whole.remind()
-    tables.warn_of_noise(plan.noise.half, _remedy(found, plan))
+    warn_of_value_noise(plan.noise.half, _remedy(found, plan))
     steps = Steps(
         read=lambda: private_columns(found.source),
         compute=lambda columns: tables.scores(found, columns, plan.limits),
@@ -171,9 +175,7 @@ class _Plan:
     @property
     def parameters(self) -> dict[str, Any]:
         """What is public besides n."""
-        grids = {"B": self.limits.B, "c": self.limits.c, "master": self.limits.master}
-        target = {} if self.table.target is None else {"target": self.table.target_name}
-        return {"bounds": self.table.bounds, **target, **grids}
+        return self.table.public(self.limits)
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -228,7 +230,7 @@ def _plan(table: Table, whole: MICrLaplace, delta: float) -> _Plan:
 def _least_noise(change: float, count: int, epsilon: float, delta: float) -> _Noise:
     """Return the noise of least expected size for ``count`` scores that change by ``change``."""
     basic = _basic(change, count, epsilon)
-    if not delta:
+    if not delta or epsilon > MOST_COMPOSED:
         return basic
     costs = epsilon * _AIM, delta * _AIM
     others = _composed(change, count, *costs), _gaussian(change, count, *costs)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dpmic import frames
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, shown
 from dpmic.privacy.asked import first_of_each
 from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import private_pair
@@ -37,7 +38,7 @@ def release(
         Two columns of finite numbers, or their names in ``data``.
     epsilon : float
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
-    bounds : ((x0, x1), (y0, y1))
+    bounds : ((x0, x1), (y0, y1)) or mapping
         Needed by ``"micr-laplace"`` and ``"micr-geometric"``; chosen without looking at the data.
     mechanism : {"micr-laplace", "mice-laplace", "micr-geometric"} or Mechanism
         Or an object such as :class:`dpmic.privacy.MICrLaplace`, with its own options.
@@ -71,11 +72,12 @@ def release(
     >>> 0.9 < published.value <= 1, published.n
     (True, 5000)
     """
-    chosen = _mechanism(mechanism, epsilon, bounds, options)
-    charged = account(ledger, name)
+    charged, found = account(ledger, name), frames.find(x, y, data=data)
+    chosen = _mechanism(mechanism, epsilon, _in_order(bounds, found.names), options)
     chosen.remind()
-    source, keeper = first_of_each(frames.find(x, y, data=data), person, data)
+    source, keeper = first_of_each(found, person, data)
     setting = chosen.setting(source.n)
+    chosen.warn(setting)
     steps = Steps(
         read=lambda: private_pair(source),
         compute=lambda pair: chosen.score(pair, setting),
@@ -83,6 +85,20 @@ def release(
     )
     asked = _asked(chosen, setting, keeper)
     return Release.from_json(charged.settle(source, asked, setting.noise.epsilon, steps))
+
+
+def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:
+    """Return bounds that are given by name as those of x and of y."""
+    if not isinstance(bounds, Mapping):
+        return bounds
+    for name in names:
+        if name not in bounds:
+            raise ParameterError(
+                f"bounds of {', '.join(map(shown, bounds))}",
+                f"those of {shown(name)} are missing",
+                "name both columns, or pass ((x0, x1), (y0, y1))",
+            )
+    return tuple(bounds[name] for name in names)
 
 
 def _text(published: Release) -> str:
@@ -103,13 +119,13 @@ def _mechanism(
     kind = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
     if kind is None:
         known = " or ".join(repr(known) for known in MECHANISMS)
-        raise ParameterError(f"mechanism = {mechanism!r}", "it is not known", f"pass {known}")
+        raise ParameterError(f"mechanism = {shown(mechanism)}", "it is not known", f"pass {known}")
     if bounds is not None:
         options = {**options, "bounds": bounds}
     unknown = sorted(options.keys() - kind.__dataclass_fields__.keys())
     if unknown:
         raise ParameterError(
-            f"{unknown[0]} = {options[unknown[0]]!r}",
+            f"{unknown[0]} = {shown(options[unknown[0]])}",
             f"{mechanism} has no such option",
             f"pass some of {', '.join(kind.__dataclass_fields__)}",
         )

@@ -24,11 +24,15 @@ from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import private_columns
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
+from dpmic.privacy.reminders import warn_of_value_noise
 from dpmic.privacy.split import best_split
 from dpmic.privacy.tables import Table
 from dpmic.results import Screening, noises
 
 __all__ = ["screen"]
+
+LEAST_SHARE = 0.001
+"""Of epsilon, for the choice as well as for the values."""
 
 
 def screen(
@@ -104,7 +108,7 @@ def screen(
     found = tables.find(table, bounds=bounds, target=target, person=person)
     plan = _plan(found, whole, top, split)
     whole.remind()
-    tables.warn_of_noise(
+    warn_of_value_noise(
         noises.half_width("laplace", plan.values.scale, 0.95),
         "pass a smaller top or a larger epsilon",
     )
@@ -145,9 +149,7 @@ class _Plan:
     @property
     def parameters(self) -> dict[str, Any]:
         """What is public besides n."""
-        grids = {"B": self.limits.B, "c": self.limits.c, "master": self.limits.master}
-        target = {} if self.table.target is None else {"target": self.table.target_name}
-        return {"bounds": self.table.bounds, **target, "top": self.top, **grids}
+        return {**self.table.public(self.limits), "top": self.top}
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -234,11 +236,11 @@ def _share(split: object, table: Table, whole: MICrLaplace, top: int) -> float:
         change = min(whole.rows_per_person * one_row, 1.0)
         return best_split(candidates, top, whole.epsilon, change)
     share = _validate.real(split, "split")
-    if not 0 < share < 1:
+    if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
         raise ParameterError(
             f"split = {split!r}",
             "it is the share of epsilon for the choice, and both parts need some",
-            "pass a number between 0 and 1, or leave it out",
+            f"pass a number from {LEAST_SHARE} to {1 - LEAST_SHARE}, or leave it out",
         )
     return share
 

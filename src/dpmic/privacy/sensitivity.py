@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from dpmic import _validate
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, shown
 
 __all__ = ["PROOFS", "mice", "mice_paper", "micr", "micr_paper", "rounding"]
 
@@ -79,7 +79,7 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
     records, cells = _records(n), None if B is None else _cells(n, B)
     if statistic in UNBOUNDED:
         raise ParameterError(
-            f"statistic = {statistic!r}",
+            f"statistic = {shown(statistic)}",
             f"it has no useful sensitivity: {UNBOUNDED[statistic]}",
             "pass 'mic', 'mev', 'tic' or 'mas'",
         )
@@ -87,7 +87,7 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
         return _of_edge(records)
     if statistic not in ("tic", "mas"):
         raise ParameterError(
-            f"statistic = {statistic!r}",
+            f"statistic = {shown(statistic)}",
             "statistic is not known",
             "pass 'mic', 'mev', 'tic' or 'mas'",
         )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,17 +16,14 @@ from numpy.typing import NDArray
 
 from dpmic import _validate, frames, summaries
 from dpmic._validate import Interval, Limits
-from dpmic.errors import InputError, NoiseWarning, ParameterError
+from dpmic.errors import InputError, ParameterError, shown
 from dpmic.frames import Source
 from dpmic.privacy.asked import first_of_each
 from dpmic.statistics.family import range_axis, search_between
 
-__all__ = ["MEANINGLESS", "Table", "find", "scores", "warn_of_noise"]
+__all__ = ["Table", "find", "scores"]
 
 Floats = NDArray[np.float64]
-
-MEANINGLESS = 0.5
-"""From this half width of the 95% interval on, a value in [0, 1] may as well be any other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +58,12 @@ class Table:
         """What the target is called."""
         return None if self.target is None else self.source.names[self.target]
 
-    @property
-    def bounds(self) -> dict[str, list[float]]:
-        """The bounds by name, as they are published."""
-        return {
-            name: list(ends) for name, ends in zip(self.source.names, self.intervals, strict=True)
-        }
+    def public(self, limits: Limits) -> dict[str, Any]:
+        """Return what is public besides n: bounds by name, the target, and the grids."""
+        named = zip(self.source.names, self.intervals, strict=True)
+        target = {} if self.target is None else {"target": self.target_name}
+        grids = {"B": limits.B, "c": limits.c, "master": limits.master}
+        return {"bounds": {name: list(ends) for name, ends in named}, **target, **grids}
 
 
 def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
@@ -110,17 +106,6 @@ def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[floa
     ]
 
 
-def warn_of_noise(half: float, remedy: str) -> None:
-    """Say that values will mean nothing, from the width of the noise alone."""
-    if half >= MEANINGLESS:
-        warnings.warn(
-            f"the noise of a value exceeds {half:.2g} with a probability of 5%, and values lie "
-            f"between 0 and 1: they will mean little; {remedy}",
-            NoiseWarning,
-            stacklevel=3,  # the caller of the public function
-        )
-
-
 def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
     """Return intervals by the position of their columns, in the order of the table."""
     given = {_position(name, names, "bounds of"): ends for name, ends in bounds.items()}
@@ -134,9 +119,15 @@ def _in_order(bounds: Any, width: int) -> Sequence[Any]:
     members = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
     if not isinstance(members, Sequence) or isinstance(members, str):
         raise ParameterError(
-            f"bounds = {bounds!r}",
+            f"bounds = {shown(bounds)}",
             "every column that takes part needs bounds, from what it means",
             "pass {'age': (0, 120), ...}, or one interval for each column",
+        )
+    if len(members) == 2 and all(isinstance(end, int | float) for end in members):
+        raise ParameterError(
+            f"bounds = {shown(bounds)}",
+            "this is one interval, and every column needs its own",
+            f"pass [{shown(tuple(members))}] * {width}, or {{'age': (0, 120), ...}}",
         )
     if len(members) != width:
         raise ParameterError(
@@ -158,4 +149,4 @@ def _position(wanted: Any, names: tuple[str, ...], role: str) -> int:
         listed += ", ..."
     remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
     what = "column" if role != "target" else "column with bounds"
-    raise InputError(f"{role} {wanted!r}", f"there is no such {what}", remedy)
+    raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)

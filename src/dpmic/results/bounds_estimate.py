@@ -12,7 +12,7 @@ from dpmic.results.published import Published
 __all__ = ["BoundsEstimate"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BoundsEstimate(Published):
     """A differentially private range of a column, to be used as bounds.
 
@@ -28,8 +28,8 @@ class BoundsEstimate(Published):
     failure : float
         The probability that more do; of the noise alone, whatever the records are.
     found : bool
-        Whether any part of the axis stood out from the noise. If not, the range is the widest
-        that bounds can be: there are too few records for this epsilon.
+        Whether any part of the axis stood out from the noise. If not, the range is from
+        -2**1022 to 2**1022: there are too few records for this epsilon.
     name : str
         What the column is called.
     """
@@ -50,6 +50,11 @@ class BoundsEstimate(Published):
     def guarantee(self) -> str:
         """The sentences that may be printed beside the range."""
         share = f"{1 - self.failure:.6g}"
+        if not self.found:
+            return (
+                f"{self._promise(f'This range of {self.name} is')} Nothing stood out from the "
+                "noise: the range is the widest there is, and says nothing of the records."
+            )
         return (
             f"{self._promise(f'This range of {self.name} is')} With probability {share} or more, "
             f"at most {self.outside} of the {self.n} records lie outside "
@@ -59,10 +64,22 @@ class BoundsEstimate(Published):
     def _sound(self) -> bool:
         _validate.interval(self.interval, "x")
         counted = type(self.outside) is int and 0 <= self.outside <= self.n
-        return counted and 0 < self.failure < 1 and type(self.found) is bool and bool(self.name)
+        told = type(self.found) is bool and isinstance(self.name, str)
+        return counted and told and 0 < self.failure < 1
 
     def __hash__(self) -> int:
         return hash((self.interval, self.outside, self.epsilon, self.n, self.name))
+
+    def __repr__(self) -> str:
+        if self.found:
+            told = (
+                f"{self.low:.12g} to {self.high:.12g}, at most {self.outside} of {self.n} records "
+                f"outside with probability {1 - self.failure:.6g}"
+            )
+        else:
+            told = f"none found: {self.n} records are too few for this epsilon"
+        epsilon = _validate.upwards(self.epsilon)
+        return f"BoundsEstimate(range of {self.name}: {told}; epsilon={epsilon})"
 
     def _repr_html_(self) -> str:
         rows = {

@@ -12,7 +12,7 @@ from dpmic.results.published import Published
 __all__ = ["IndependenceRelease"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class IndependenceRelease(Published):
     """A differentially private test of whether two columns are independent.
 
@@ -60,10 +60,17 @@ class IndependenceRelease(Published):
         first, second = self.names
         numbers = (self.sensitivity, self.scale, self.granularity)
         tested = 0 < self.p_value <= 1 and math.isfinite(self.value) and self.draws >= 1
-        return tested and bool(first and second) and all(0 < v < math.inf for v in numbers)
+        return tested and isinstance(first + second, str) and all(0 < v < math.inf for v in numbers)
 
     def __hash__(self) -> int:
         return hash((self.value, self.p_value, self.epsilon, self.n, self.names))
+
+    def __repr__(self) -> str:
+        first, second = self.names
+        return (
+            f"IndependenceRelease({first} and {second}: p-value {self.p_value:.4g}; noisy Cramer's "
+            f"V of ranks {self.value:.4f}, n={self.n}, epsilon={_validate.upwards(self.epsilon)})"
+        )
 
     def _repr_html_(self) -> str:
         first, second = self.names

@@ -37,7 +37,8 @@ class PairwiseRelease(Published):
     values, estimates : tuple of float
         The published numbers in the order of ``pairs``, in [0, 1], and what they say of MIC*.
     delta : float
-        The probability with which the loss may exceed epsilon; 0 for pure privacy.
+        What the probability of any set of results may exceed exp(epsilon) times another by; 0
+        for pure privacy.
     noise : {"laplace", "gaussian"}
         The kind of noise.
     sensitivity, scale, granularity : float
@@ -146,11 +147,12 @@ class PairwiseRelease(Published):
         cost = f"epsilon={_validate.upwards(self.epsilon)}"
         if self.delta:
             cost += f", delta={_validate.upwards(self.delta)}"
+        half = noises.half_width(self.noise, self.scale, 0.95)
         rows = "".join(f"\n  {value:.4f}  {x}, {y}" for x, y, value in self.top(SHOWN))
         more = f"\n  and {len(self.values) - SHOWN} more" if len(self.values) > SHOWN else ""
         return (
             f"PairwiseRelease({len(self.values)} pairs of {len(self.names)} columns, n={self.n}, "
-            f"{cost}, {self.noise} noise, scale={self.scale:.4g}){rows}{more}"
+            f"{cost}, {self.noise} noise within {half:.4f} at 95%){rows}{more}"
         )
 
     def _repr_html_(self) -> str:

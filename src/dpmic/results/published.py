@@ -54,15 +54,20 @@ class Published:
         if self.rows_per_person > 1:
             unit = f"all of one person's records, at most {self.rows_per_person}, are"
         cost = f"epsilon = {epsilon}"
-        but = ""
+        bound = (
+            f"no published result becomes more than exp({epsilon}) times as likely or as unlikely"
+        )
         if delta:
-            cost += f" and delta = {_validate.upwards(delta)}"
-            but = f", but for a probability of at most {_validate.upwards(delta)}"
+            rest = _validate.upwards(delta)
+            cost += f" and delta = {rest}"
+            bound = (
+                "no set of published results becomes more probable than "
+                f"exp({epsilon}) times what it was plus {rest}"
+            )
         public = "".join(f", {name} = {_plain(v)}" for name, v in self.parameters.items())
         return (
-            f"{what} differentially private with {cost}: if {unit} replaced by any other{but}, "
-            f"no published result becomes more than exp({epsilon}) times as likely or as "
-            f"unlikely; public are n = {self.n}{public}."
+            f"{what} differentially private with {cost}: if {unit} replaced by any other, "
+            f"{bound}; public are n = {self.n}{public}."
         )
 
     def _sound(self) -> bool:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpmic import _validate
-from dpmic.errors import ParameterError
-from dpmic.results import html
+from dpmic.results import html, noises
 from dpmic.results.published import Published
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Release"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Release(Published):
     """A differentially private score; what it cost is in ``epsilon`` and ``guarantee``.
 
@@ -75,12 +74,9 @@ class Release(Published):
         noise would have given for these records. It says nothing of other records of the same
         kind. It is computed from ``value`` and ``scale`` alone.
         """
-        share = _validate.real(level, "level")
-        if not 0 < share < 1:
-            raise ParameterError(f"level = {level!r}", "it is a probability", "pass 0.95")
-        # P(|noise| > h) = exp(-h / scale); outputs and inputs are rounded to the grid.
-        half = -self.scale * math.log1p(-share) + 2 * self.granularity
-        return max(self.value - half, 0.0), min(self.value + half, 1.0)
+        # Outputs and inputs are rounded to the grid.
+        half = noises.half_width("laplace", self.scale, level) + 2 * self.granularity
+        return noises.interval(self.value, half)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the value with its noise interval; needs matplotlib."""
@@ -96,13 +92,22 @@ class Release(Published):
         first, second = self.names
         numbers = (self.sensitivity, self.scale, self.granularity)
         inside = 0 <= self.value <= 1 and 0 <= self.estimate <= 1
-        return inside and bool(first and second) and all(0 < v < math.inf for v in numbers)
+        return inside and isinstance(first + second, str) and all(0 < v < math.inf for v in numbers)
 
     def __hash__(self) -> int:
         return hash((self.value, self.epsilon, self.n, self.names, self.mechanism))
 
     def __float__(self) -> float:
         return self.value
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        return (
+            f"Release({self.statistic.upper()} of {self.names[0]} and {self.names[1]}: "
+            f"{self.value:.4f}, noise interval {low:.4f} to {high:.4f}, "
+            f"estimate {self.estimate:.4f}; n={self.n}, "
+            f"epsilon={_validate.upwards(self.epsilon)}, {self.mechanism})"
+        )
 
     def _repr_html_(self) -> str:
         low, high = self.interval()

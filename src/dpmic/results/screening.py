@@ -119,13 +119,14 @@ class Screening(Published):
 
     def __repr__(self) -> str:
         epsilon = _validate.upwards(self.epsilon)
+        half = noises.half_width("laplace", self.scale, 0.95)
         rows = "".join(
             f"\n  {value:.4f}  {first}, {second}"
             for (first, second), value in zip(self.pairs, self.values, strict=True)
         )
         return (
             f"Screening({len(self.pairs)} of {self.candidates} pairs, n={self.n}, "
-            f"epsilon={epsilon}, noise scale={self.scale:.4g}){rows}"
+            f"epsilon={epsilon}, noise within {half:.4f} at 95%){rows}"
         )
 
     def _repr_html_(self) -> str:
