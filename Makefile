@@ -21,7 +21,7 @@ test: .venv/test.done
 	@$(MAKE) --no-print-directory lint
 
 test-full: .venv/full.done
-	@echo "dpmic: running the slow evidence, a quarter of an hour or more"
+	@echo "dpmic: running the slow evidence, half an hour or so"
 	@$(BIN)/python -m pytest -q -m full -n auto -rs
 
 lint: .venv/test.done

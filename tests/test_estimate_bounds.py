@@ -260,7 +260,9 @@ def test_a_quick_audit():
 def test_the_looks_stay_below_their_epsilon(shown):
     """Also with little noise, where the answer tells most."""
     sampler = Published(2.0, shown)
-    bound = dpmic.audit(sampler, neighbours=(ALL_ONE, ONE_FAR), runs=100_000)
+    # The whole release is slower than its counts, which carry the proof.
+    runs = 100_000 if shown == "counts" else 25_000
+    bound = dpmic.audit(sampler, neighbours=(ALL_ONE, ONE_FAR), runs=runs)
     assert bound.holds, bound
     if shown == "counts":
         assert bound.lower > 0.85 * 0.8
