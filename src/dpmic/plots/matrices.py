@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 from dpmic import _validate
 from dpmic.plots.axes import literal, new_axes
 from dpmic.plots.screenings import bars
-from dpmic.results.noises import half_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +44,8 @@ def matrix(published: PairwiseRelease, ax: Axes | None) -> Axes:
     if len(names) <= READABLE:
         _write_numbers(published, ax)
     cast("Figure", ax.get_figure()).colorbar(image, ax=ax, label="MIC, with noise", shrink=0.8)
-    half = half_width(published.noise, published.scale, 0.95)
-    ax.set_title(f"{len(published.values)} pairs, {cost}\n95% of the noise lies within {half:.2g}")
+    within = f"95% of the noise lies within {published.half_width:.2g}"
+    ax.set_title(f"{len(published.values)} pairs, {cost}\n{within}")
     return ax
 
 

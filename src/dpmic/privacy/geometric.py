@@ -152,22 +152,13 @@ class MICrGeometric(Mechanism):
         return HistogramRelease(
             value=value,
             estimate=float(setting.calibration.estimate(value, 0.0)),
-            epsilon=setting.noise.epsilon,
-            n=setting.n,
-            names=(source.names[0], source.names[1]),
-            mechanism=self.name,
-            statistic=self.statistic,
-            parameters=self.public(setting.limits),
-            rows_per_person=self.rows_per_person,
-            person=person,
-            sensitivity=setting.sensitivity,
-            scale=setting.noise.scale,
             granularity=1.0,
             noisy_counts=noisy.T.tolist(),  # rows follow y, as in a picture
             histogram=table.T.tolist(),
             x_edges=x_edges.tolist(),
             y_edges=y_edges.tolist(),
             entries=tuple(tuple(row[~np.isnan(row)].tolist()) for row in matrix),
+            **self._facts(source, setting, person),
         )
 
     def public(self, limits: Limits) -> dict[str, Any]:

@@ -83,17 +83,8 @@ class LaplaceMechanism(Mechanism):
         return Release(
             value=value,
             estimate=self._estimate(value, setting),
-            epsilon=setting.noise.epsilon,
-            n=setting.n,
-            names=(source.names[0], source.names[1]),
-            mechanism=self.name,
-            statistic=self.statistic,
-            parameters=self.public(setting.limits),
-            rows_per_person=self.rows_per_person,
-            person=person,
-            sensitivity=setting.sensitivity,
-            scale=setting.noise.scale,
             granularity=noise.GRANULARITY,
+            **self._facts(source, setting, person),
         )
 
     def to_opendp(self, n: int) -> Any:

@@ -93,6 +93,21 @@ class Mechanism(ABC):
     ) -> Release:
         """Add noise to what ``score`` returned, once: the only step from private to public."""
 
+    def _facts(self, source: Source, setting: Setting, person: str | None) -> dict[str, Any]:
+        """Return what a release says of itself besides what was drawn."""
+        return {
+            "epsilon": setting.noise.epsilon,
+            "n": setting.n,
+            "names": (source.names[0], source.names[1]),
+            "mechanism": self.name,
+            "statistic": self.statistic,
+            "parameters": self.public(setting.limits),
+            "rows_per_person": self.rows_per_person,
+            "person": person,
+            "sensitivity": setting.sensitivity,
+            "scale": setting.noise.scale,
+        }
+
     @abstractmethod
     def public(self, limits: Limits) -> dict[str, Any]:
         """Return what is public besides n."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpmic import _validate, frames, summaries
 from dpmic.errors import ParameterError
 from dpmic.results import html
+from dpmic.results.mine import MineStatistics
 from dpmic.results.release import Release
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ LONGEST_ENTRY = 24
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class HistogramRelease(Release):
+class HistogramRelease(MineStatistics, Release):
     """The counts of two columns with noise, and every MINE statistic of them, for one epsilon.
 
     Only ``noisy_counts`` were drawn; the rest follows from them. Tables have a row for each cell
@@ -78,40 +79,6 @@ class HistogramRelease(Release):
         for place, row in zip(matrix, self.entries, strict=True):
             place[: len(row)] = row
         return matrix
-
-    @property
-    def mic(self) -> float:
-        """Maximal Information Coefficient of the histogram, which is the value."""
-        return self.value
-
-    @property
-    def mas(self) -> float:
-        """Maximum Asymmetry Score: how much it matters which variable has more parts."""
-        return summaries.mas(self.matrix)
-
-    @property
-    def mev(self) -> float:
-        """Maximum Edge Value: the largest entry with two rows or two columns."""
-        return summaries.mev(self.matrix)
-
-    def mcn(self, eps: float = 0.0) -> float:
-        """Minimum Cell Number: log2 of the fewest cells that reach (1 - eps) MIC."""
-        share = _validate.real(eps, "eps")
-        if not 0 <= share <= 1:
-            raise ParameterError(f"eps = {eps!r}", "eps is a share of MIC", "pass 0 <= eps <= 1")
-        return summaries.mcn(self.matrix, share)
-
-    def mcn_general(self) -> float:
-        """Minimum Cell Number at eps = 1 - MIC: fewer cells suffice for a noisy relation."""
-        return self.mcn(1 - self.mic)
-
-    def tic(self, *, normalised: bool = False) -> float:
-        """Total Information Coefficient: the sum of the entries, or their mean."""
-        return summaries.tic(self.matrix, normalised=normalised)
-
-    def gmic(self, p: float = -1.0) -> float:
-        """Generalised mean, of order p, of the best score within each number of cells."""
-        return summaries.gmic(self.matrix, _validate.real(p, "p"))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Refuse: no useful bound is known on how far noise in the counts moves the MIC."""

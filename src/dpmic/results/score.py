@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpmic import _validate, summaries
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import InputError
 from dpmic.results import html
+from dpmic.results.mine import MineStatistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ class Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
+class Score(MineStatistics):
     """The dependence between two variables: a characteristic matrix and what is read off it.
 
     ``float(score)`` is the MIC. A score holds no data, only the matrix, the best grid's cuts
@@ -88,53 +88,6 @@ class Score:
         matrix = np.array(self.matrix, np.float64)
         matrix.setflags(write=False)
         object.__setattr__(self, "matrix", matrix)
-
-    @property
-    def mic(self) -> float:
-        """Maximal Information Coefficient: the largest entry, from 0 to 1."""
-        return summaries.mic(self.matrix)
-
-    @property
-    def axes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The numbers of rows k and of columns l along the matrix."""
-        parts = np.arange(2, self.matrix.shape[0] + 2)
-        return parts, parts
-
-    def tic(self, *, normalised: bool = False) -> float:
-        """Total Information Coefficient: the sum of the entries, or their mean."""
-        return summaries.tic(self.matrix, normalised=normalised)
-
-    @property
-    def mas(self) -> float:
-        """Maximum Asymmetry Score: how much it matters which variable has more parts."""
-        return summaries.mas(self.matrix)
-
-    @property
-    def mev(self) -> float:
-        """Maximum Edge Value: the largest entry with two rows or two columns."""
-        return summaries.mev(self.matrix)
-
-    def mcn(self, eps: float = 0.0) -> float:
-        """Minimum Cell Number: log2 of the fewest cells that reach (1 - eps) MIC.
-
-        The comparison forgives 1e-4, as minepy's does.
-        """
-        share = _validate.real(eps, "eps")
-        if not 0 <= share <= 1:
-            raise ParameterError(f"eps = {eps!r}", "eps is a share of MIC", "pass 0 <= eps <= 1")
-        return summaries.mcn(self.matrix, share)
-
-    def mcn_general(self) -> float:
-        """Minimum Cell Number at eps = 1 - MIC: fewer cells suffice for a noisy relation."""
-        return self.mcn(1 - self.mic)
-
-    def gmic(self, p: float = -1.0) -> float:
-        """Generalised mean, of order p, of the best score within each number of cells.
-
-        Each entry is replaced by the largest one with at most as many cells (Luedtke and Tran
-        2013); p = 0 is the geometric mean and p = inf the MIC.
-        """
-        return summaries.gmic(self.matrix, _validate.real(p, "p"))
 
     def plot(self, x: Any, y: Any, ax: Axes | None = None, *, data: Any = None) -> Axes:
         """Draw the points and the best grid; returns the matplotlib axes.

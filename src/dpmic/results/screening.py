@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpmic import _validate, frames
-from dpmic.results import html, noises
-from dpmic.results.published import Published
+from dpmic import _validate
+from dpmic.results import html
+from dpmic.results.pairs import ScoredPairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ __all__ = ["Screening"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Screening(Published):
+class Screening(ScoredPairs):
     """Pairs chosen for their strength, and their values, the largest value first.
 
     It says nothing of the pairs that were not chosen.
@@ -26,43 +26,29 @@ class Screening(Published):
     ----------
     pairs : tuple of (str, str)
         The chosen pairs.
-    values : tuple of float
-        Their published MIC, in [0, 1], each with noise of its own.
-    estimates : tuple of float
-        The best guess of MIC* that each value and its noise support; no further cost.
     candidates : int
         How many pairs there were to choose from.
-    target : str or None
-        The column that every candidate contains, if one was named.
     split : float
         The share of epsilon that was asked for the choice; 0 where all pairs are released.
     selection_epsilon, values_epsilon : float
         What the choice and the values cost; ``epsilon`` is the sum, rounded up.
-    sensitivity : float
-        The largest change of a score that one person can cause.
-    selection_scale, scale, granularity : float
-        The scale of the choice, that of the values' Laplace noise, and the spacing of the grid on
-        which values lie.
+    selection_scale : float
+        The scale of the choice.
     """
 
     pairs: tuple[tuple[str, str], ...]
-    values: tuple[float, ...]
-    estimates: tuple[float, ...]
     candidates: int
-    target: str | None
     split: float
     selection_epsilon: float
     values_epsilon: float
-    sensitivity: float
     selection_scale: float
-    scale: float
-    granularity: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "pairs", tuple((first, second) for first, second in self.pairs))
-        object.__setattr__(self, "values", tuple(self.values))
-        object.__setattr__(self, "estimates", tuple(self.estimates))
+
+    def _named(self) -> tuple[tuple[str, str], ...]:
+        return self.pairs
 
     @property
     def guarantee(self) -> str:
@@ -74,27 +60,6 @@ class Screening(Published):
             "chosen, together, is"
         )
 
-    def interval(self, level: float = 0.95) -> tuple[tuple[float, float], ...]:
-        """Return the noise's interval for each pair, not the sample's.
-
-        Each contains, with probability ``level`` or more, what its pair scores without noise.
-        The values' noise is fresh, so that holds for chosen pairs too.
-        """
-        half = noises.half_width("laplace", self.scale, level) + 2 * self.granularity
-        return tuple(noises.interval(value, half) for value in self.values)
-
-    def to_frame(self, backend: frames.Backend | None = None) -> Any:
-        """Return a row for each pair: x, y, value, estimate, low and high (95%)."""
-        columns = {
-            "x": [first for first, _ in self.pairs],
-            "y": [second for _, second in self.pairs],
-            "value": self.values,
-            "estimate": self.estimates,
-            "low": [low for low, _ in self.interval()],
-            "high": [high for _, high in self.interval()],
-        }
-        return frames.build(columns, backend)
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the values as bars with their noise intervals; needs matplotlib."""
         from dpmic.plots.screenings import screening
@@ -102,15 +67,11 @@ class Screening(Published):
         return screening(self, ax)
 
     def _sound(self) -> bool:
-        sizes = {len(self.pairs), len(self.values), len(self.estimates)}
-        inside = all(0 <= v <= 1 for v in (*self.values, *self.estimates))
-        numbers = (self.sensitivity, self.scale, self.granularity, self.values_epsilon)
         costs = (self.selection_epsilon, self.selection_scale, self.split)
         return (
-            len(sizes) == 1
-            and 0 < len(self.pairs) <= self.candidates
-            and inside
-            and all(0 < v < math.inf for v in numbers)
+            super()._sound()
+            and len(self.pairs) <= self.candidates
+            and 0 < self.values_epsilon < math.inf
             and all(0 <= v < math.inf for v in costs)
         )
 
@@ -119,14 +80,13 @@ class Screening(Published):
 
     def __repr__(self) -> str:
         epsilon = _validate.upwards(self.epsilon)
-        half = noises.half_width("laplace", self.scale, 0.95)
         rows = "".join(
             f"\n  {value:.4f}  {first}, {second}"
             for (first, second), value in zip(self.pairs, self.values, strict=True)
         )
         return (
             f"Screening({len(self.pairs)} of {self.candidates} pairs, n={self.n}, "
-            f"epsilon={epsilon}, noise within {half:.4f} at 95%){rows}"
+            f"epsilon={epsilon}, noise within {self.half_width:.4f} at 95%){rows}"
         )
 
     def _repr_html_(self) -> str:
