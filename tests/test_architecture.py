@@ -72,6 +72,13 @@ def imports(path):
                 yield node.module
 
 
+def parts(path):
+    """Every name imported from a package of ours, such as privacy.noise."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("dpmic."):
+            yield from (f"{node.module.removeprefix('dpmic.')}.{a.name}" for a in node.names)
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_imports(path):
     mine = layer(path)
@@ -98,6 +105,25 @@ def test_noise_comes_from_opendp_alone():
         if path.name == "audit.py":  # the attack searches for its datasets with a seed
             continue
         assert "random" not in re.sub(r"urandom|\"\"\".*?\"\"\"|#.*", "", text, flags=re.S), path
+
+
+def test_data_meets_noise_where_the_proofs_say():
+    """Docs/decisions/0006; tables takes the spacing of published numbers alone."""
+    importers = {
+        path.stem
+        for path in MODULES
+        if "dpmic.privacy.noise" in set(imports(path)) | {f"dpmic.{n}" for n in parts(path)}
+    }
+    assert importers == {
+        "laplace",
+        "geometric",
+        "screen",
+        "pairwise",
+        "bounds",
+        "testing",
+        "tables",
+    }
+    assert "import GRANULARITY\n" in (SOURCE / "privacy/tables.py").read_text()
 
 
 def test_kernels_of_different_modules_never_call_each_other():

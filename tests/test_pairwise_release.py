@@ -49,7 +49,7 @@ def plan_of(matrix, epsilon=1.0, delta=0.0):
 
 
 def scores_of(plan, matrix):
-    return tables.scores(plan.table, list(matrix.T), plan.limits)
+    return tables.scores(plan.question.table, list(matrix.T), plan.question.setting.limits)
 
 
 # What a release says
@@ -415,13 +415,19 @@ class Entries:
 
     def made(self):
         plan = plan_of(np.zeros((25, self.width)))
-        count = len(plan.table.pairs)
+        count = len(plan.question.table.pairs)
         costs = (1.0,) if self.kind is _basic else (1.0, 1e-4)
-        return dataclasses.replace(plan, noise=self.kind(plan.sensitivity, count, *costs))
+        return dataclasses.replace(
+            plan, noise=self.kind(plan.question.setting.sensitivity, count, *costs)
+        )
 
     def draws(self, matrix, _, runs):
         plan, added = self.plan, self.plan.noise.added
-        scores, change, scale = scores_of(plan, matrix), plan.sensitivity, added.scale * self.share
+        scores, change, scale = (
+            scores_of(plan, matrix),
+            plan.question.setting.sensitivity,
+            added.scale * self.share,
+        )
         weak = dataclasses.replace(added, scale=scale)
         plan = dataclasses.replace(plan, noise=dataclasses.replace(plan.noise, added=weak))
         values = np.array([plan.draw(scores) for _ in range(runs)])
@@ -455,8 +461,8 @@ def lower_bound(sampler, runs):
 def test_the_attack_moves_every_entry_by_delta():
     plan = plan_of(np.zeros((25, 4)))
     first, second = (scores_of(plan, matrix) for matrix in corner(25, 4))
-    assert np.subtract(second, first) == pytest.approx(plan.sensitivity, rel=1e-6)
-    assert np.all(np.subtract(second, first) <= plan.sensitivity)
+    assert np.subtract(second, first) == pytest.approx(plan.question.setting.sensitivity, rel=1e-6)
+    assert np.all(np.subtract(second, first) <= plan.question.setting.sensitivity)
 
 
 @pytest.mark.parametrize("kind", [_basic, _composed, _gaussian])
@@ -490,4 +496,5 @@ def test_the_plan_depends_on_nothing_else():
     """Same n, same options, other data: the same noise."""
     one, other = plan_of(np.zeros((500, 4))), plan_of(np.random.default_rng(1).random((500, 4)))
     assert one.noise == other.noise
-    assert (one.limits, one.asked) == (other.limits, other.asked)
+    assert one.question.setting == other.question.setting
+    assert one.question.asked == other.question.asked

@@ -54,7 +54,7 @@ def plan_of(matrix, top, split=0.5, epsilon=2.0, target=None):
 
 
 def scores_of(plan, matrix):
-    return tables.scores(plan.table, list(matrix.T), plan.limits)
+    return tables.scores(plan.question.table, list(matrix.T), plan.question.setting.limits)
 
 
 # What a screening says
@@ -131,7 +131,7 @@ def test_intervals_cover_the_scores_of_chosen_pairs(level):
     matrix = RNG.random((30, 4))
     plan = plan_of(matrix, top=3)
     scores = scores_of(plan, matrix)
-    by_name = dict(zip(plan.table.named_pairs, scores, strict=True))
+    by_name = dict(zip(plan.question.table.named_pairs, scores, strict=True))
     covered = []
     for _ in range(1000):
         published = plan.publish(scores)
@@ -192,7 +192,7 @@ def test_any_table_has_the_same_scores(table, bounds):
     plan = _plan(found, MICrLaplace(1.0, UNIT, 30, 5), 3, None)
     from dpmic.privacy.domain import private_columns
 
-    scores = tables.scores(found, private_columns(found.source), plan.limits)
+    scores = tables.scores(found, private_columns(found.source), plan.question.setting.limits)
     expected = [
         dpmic.micr(MATRIX[:, i], MATRIX[:, j], bounds=UNIT, B=30, c=5).mic
         for i, j in itertools.combinations(range(5), 2)
@@ -513,7 +513,7 @@ def test_one_row_changes_every_score_by_at_most_delta():
             for new in range(8):
                 moved = tuple(sorted((*chosen[1:], new)))
                 largest = np.maximum(largest, np.abs(known[moved] - scores))
-        assert np.all(largest <= plan.sensitivity)
+        assert np.all(largest <= plan.question.setting.sensitivity)
         assert np.all(largest >= sensitivity.micr(n) - 1e-9)  # and attained by each
 
 
@@ -531,7 +531,7 @@ def test_climbing_finds_no_larger_change(seed):
         moved = trial.copy()
         moved[0] = new
         gaps = np.abs(np.subtract(scores_of(plan, trial), scores_of(plan, moved)))
-        assert gaps.max() <= plan.sensitivity
+        assert gaps.max() <= plan.question.setting.sensitivity
         if gaps.sum() >= widest:
             table, row, widest = trial, new, gaps.sum()
 
@@ -541,8 +541,8 @@ def test_neighbours_move_scores_against_each_other():
     first, second = against(25, 20)
     plan = plan_of(first, 1, target=0)
     gaps = np.subtract(scores_of(plan, first), scores_of(plan, second))
-    assert gaps[0] == pytest.approx(plan.sensitivity, rel=1e-6)
-    assert gaps[1:] == pytest.approx(-plan.sensitivity, rel=1e-6)
+    assert gaps[0] == pytest.approx(plan.question.setting.sensitivity, rel=1e-6)
+    assert gaps[1:] == pytest.approx(-plan.question.setting.sensitivity, rel=1e-6)
 
 
 # Attacks

@@ -8,6 +8,7 @@ as many null draws as one likes are assumed. The level is that of the real, unse
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,12 +63,12 @@ def _ranks(values: Floats) -> NDArray[np.int64]:
     return np.argsort(np.argsort(values))
 
 
-class _OfRanks:
+class _OfRanks(ABC):
     """A score of ranks plus Laplace noise, whose null depends on n alone."""
 
+    @abstractmethod
     def scorer(self, n: int, epsilon: float) -> tuple[Callable[[Any, Any], float], float]:
         """Return the score and its sensitivity."""
-        raise NotImplementedError
 
     def rejections(
         self, samples: list[Points], epsilon: float, rng: np.random.Generator

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dpmic import _validate
-from dpmic._validate import Limits
 from dpmic.errors import ParameterError
-from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import composition, noise, tables
-from dpmic.privacy.asked import LEAST_EPSILON
-from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import private_columns
+from dpmic.privacy.charge import account, padded
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
 from dpmic.privacy.reminders import warn_of_value_noise
-from dpmic.privacy.tables import Table
+from dpmic.privacy.tables import UNIT_SQUARE, Question, Table
 from dpmic.results import PairwiseRelease, noises
 
 __all__ = ["release_pairwise"]
@@ -110,7 +106,7 @@ def release_pairwise(
     """
     whole = MICrLaplace(
         epsilon,
-        ((0, 1), (0, 1)),
+        UNIT_SQUARE,
         B,
         c,
         rows_per_person=rows_per_person,
@@ -121,13 +117,9 @@ def release_pairwise(
     plan = _plan(found, whole, _delta(delta, found.source.n))
     whole.remind()
     warn_of_value_noise(plan.noise.half, _remedy(found, plan))
-    steps = Steps(
-        read=lambda: private_columns(found.source),
-        compute=lambda columns: tables.scores(found, columns, plan.limits),
-        publish=lambda scores: _text(plan.publish(scores)),
-    )
-    asked, cost = plan.asked, plan.noise
-    answer = charged.settle(found.source, asked, cost.epsilon, steps, cost.delta)
+    steps = plan.question.steps(lambda scores: _text(plan.publish(scores)))
+    asked = {**plan.question.asked, "mechanism": "pairwise", "delta": plan.delta}
+    answer = charged.settle(found.source, asked, plan.noise.epsilon, steps, plan.noise.delta)
     return PairwiseRelease.from_json(answer)
 
 
@@ -164,30 +156,9 @@ class _Noise:
 class _Plan:
     """What a release does; a function of n, the columns' names and the options alone."""
 
-    table: Table
-    whole: MICrLaplace
+    question: Question
     delta: float
-    limits: Limits
-    sensitivity: float
-    calibration: Calibration
     noise: _Noise
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """What is public besides n."""
-        return self.table.public(self.limits)
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """What a ledger tells questions apart by, besides the columns."""
-        return {
-            "mechanism": "pairwise",
-            "parameters": self.parameters,
-            "epsilon": self.whole.epsilon,
-            "delta": self.delta,
-            "rows_per_person": self.whole.rows_per_person,
-            "person": self.table.person,
-        }
 
     def draw(self, scores: Sequence[float]) -> list[float]:
         """Add noise and clip: the only step from private to public."""
@@ -195,36 +166,27 @@ class _Plan:
 
     def publish(self, scores: Sequence[float]) -> PairwiseRelease:
         """Return the noisy scores with everything that is public."""
-        values = self.draw(scores)
+        values, calibration = self.draw(scores), self.question.setting.calibration
         return PairwiseRelease(
-            names=self.table.source.names,
-            target=self.table.target_name,
+            names=self.question.table.source.names,
             values=tuple(values),
-            estimates=tuple(self.calibration.estimate(values, self.noise.mean).tolist()),
+            estimates=tuple(calibration.estimate(values, self.noise.mean).tolist()),
             epsilon=self.noise.epsilon,
             delta=self.noise.delta,
-            n=self.table.source.n,
-            parameters=self.parameters,
-            rows_per_person=self.whole.rows_per_person,
-            person=self.table.person,
             noise=self.noise.kind,
-            sensitivity=self.sensitivity,
             scale=self.noise.added.scale,
-            granularity=noise.GRANULARITY,
+            **self.question.facts,
         )
 
 
 def _plan(table: Table, whole: MICrLaplace, delta: float) -> _Plan:
     """Fix everything from what is public."""
-    n, count, epsilon = table.source.n, len(table.pairs), whole.epsilon
+    count, epsilon = len(table.pairs), whole.epsilon
     # Which B and c are best depends on the noise, which is proportional to Delta whatever B is.
     relative = _least_noise(1.0, count, epsilon, delta).mean
-    lookup = max(1 / relative, LEAST_EPSILON)
-    setting = replace(whole, epsilon=lookup, allow_large_epsilon=True).setting(n)
-    chosen = _least_noise(setting.sensitivity, count, epsilon, delta)
-    return _Plan(
-        table, whole, delta, setting.limits, setting.sensitivity, setting.calibration, chosen
-    )
+    question = Question.tuned(table, whole, 1 / relative)
+    chosen = _least_noise(question.setting.sensitivity, count, epsilon, delta)
+    return _Plan(question, delta, chosen)
 
 
 def _least_noise(change: float, count: int, epsilon: float, delta: float) -> _Noise:

@@ -11,22 +11,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dpmic import _validate
-from dpmic._validate import Limits
 from dpmic.errors import ParameterError
-from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity, tables
-from dpmic.privacy.asked import LEAST_EPSILON
-from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import private_columns
+from dpmic.privacy.charge import account, padded
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
 from dpmic.privacy.reminders import warn_of_value_noise
 from dpmic.privacy.split import best_split
-from dpmic.privacy.tables import Table
+from dpmic.privacy.tables import UNIT_SQUARE, Question, Table
 from dpmic.results import Screening, noises
 
 __all__ = ["screen"]
@@ -98,7 +94,7 @@ def screen(
     """
     whole = MICrLaplace(
         epsilon,
-        ((0, 1), (0, 1)),
+        UNIT_SQUARE,
         B,
         c,
         rows_per_person=rows_per_person,
@@ -112,11 +108,7 @@ def screen(
         noises.half_width("laplace", plan.values.scale, 0.95),
         "pass a smaller top or a larger epsilon",
     )
-    steps = Steps(
-        read=lambda: private_columns(found.source),
-        compute=lambda columns: tables.scores(found, columns, plan.limits),
-        publish=lambda scores: _text(plan.publish(scores), found),
-    )
+    steps = plan.question.steps(lambda scores: _text(plan.publish(scores), found))
     return Screening.from_json(charged.settle(found.source, plan.asked, plan.epsilon, steps))
 
 
@@ -124,13 +116,9 @@ def screen(
 class _Plan:
     """What a screening does; a function of n, the columns' names and the options alone."""
 
-    table: Table
-    whole: MICrLaplace
+    question: Question
     top: int
     split: float
-    limits: Limits
-    sensitivity: float
-    calibration: Calibration
     selection: noise.TopK | None
     values: noise.LaplaceVector
 
@@ -147,21 +135,10 @@ class _Plan:
         return math.nextafter(self.selection.epsilon + self.values.epsilon, math.inf)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """What is public besides n."""
-        return {**self.table.public(self.limits), "top": self.top}
-
-    @property
     def asked(self) -> dict[str, Any]:
         """What a ledger tells questions apart by, besides the columns."""
-        return {
-            "mechanism": "screen",
-            "parameters": self.parameters,
-            "split": self.split,
-            "epsilon": self.whole.epsilon,
-            "rows_per_person": self.whole.rows_per_person,
-            "person": self.table.person,
-        }
+        chosen = {"mechanism": "screen", "top": self.top, "split": self.split}
+        return {**self.question.asked, **chosen}
 
     def draw(self, scores: Sequence[float]) -> tuple[list[int], list[float]]:
         """Choose, and add noise to what was chosen: the only step from private to public."""
@@ -174,26 +151,21 @@ class _Plan:
     def publish(self, scores: Sequence[float]) -> Screening:
         """Draw, and put the largest published value first."""
         drawn = sorted(zip(*self.draw(scores), strict=True), key=lambda row: (-row[1], row[0]))
-        names = self.table.named_pairs
+        names, calibration = self.question.table.named_pairs, self.question.setting.calibration
+        facts = self.question.facts
         values = [value for _, value in drawn]
         return Screening(
             pairs=tuple(names[i] for i, _ in drawn),
             values=tuple(values),
-            estimates=tuple(self.calibration.estimate(values, self.values.scale).tolist()),
+            estimates=tuple(calibration.estimate(values, self.values.scale).tolist()),
             candidates=len(names),
-            target=self.table.target_name,
             split=self.split,
             selection_epsilon=self.selection_epsilon,
             values_epsilon=self.values.epsilon,
             epsilon=self.epsilon,
-            n=self.table.source.n,
-            parameters=self.parameters,
-            rows_per_person=self.whole.rows_per_person,
-            person=self.table.person,
-            sensitivity=self.sensitivity,
             selection_scale=0.0 if self.selection is None else self.selection.scale,
             scale=self.values.scale,
-            granularity=noise.GRANULARITY,
+            **{**facts, "parameters": {**facts["parameters"], "top": self.top}},
         )
 
 
@@ -206,18 +178,15 @@ def _plan(table: Table, whole: MICrLaplace, top: object, split: object) -> _Plan
             f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"
         )
     share = _share(split, table, whole, count)
-    lookup = max(epsilon * (1 - share) / count, LEAST_EPSILON)
     # One of k values has the noise of a single release at a k-th of their epsilon.
-    setting = replace(whole, epsilon=lookup, allow_large_epsilon=True).setting(table.source.n)
-    delta = setting.sensitivity
+    question = Question.tuned(table, whole, epsilon * (1 - share) / count)
+    delta = question.setting.sensitivity
     selection = None
     if share:
         selection = noise.calibrate_top_k(delta, epsilon * share, count, candidates)
     together = count * delta * (1 + 2**-50)  # rounded up
     values = noise.calibrate_vector(together, epsilon * (1 - share), count)
-    return _Plan(
-        table, whole, count, share, setting.limits, delta, setting.calibration, selection, values
-    )
+    return _Plan(question, count, share, selection, values)
 
 
 def _share(split: object, table: Table, whole: MICrLaplace, top: int) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +18,19 @@ from dpmic import _validate, frames, summaries
 from dpmic._validate import Interval, Limits
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.frames import Source
-from dpmic.privacy.asked import first_of_each
+from dpmic.privacy.asked import LEAST_EPSILON, first_of_each
+from dpmic.privacy.charge import Steps
+from dpmic.privacy.domain import private_columns
+from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
+from dpmic.privacy.noise import GRANULARITY
 from dpmic.statistics.family import range_axis, search_between
 
-__all__ = ["Table", "find", "scores"]
+__all__ = ["UNIT_SQUARE", "Question", "Table", "find", "scores"]
 
 Floats = NDArray[np.float64]
+
+UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
+"""For a mechanism that stands for all pairs: neither grids nor noise depend on the bounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +65,65 @@ class Table:
         """What the target is called."""
         return None if self.target is None else self.source.names[self.target]
 
-    def public(self, limits: Limits) -> dict[str, Any]:
-        """Return what is public besides n: bounds by name, the target, and the grids."""
-        named = zip(self.source.names, self.intervals, strict=True)
-        target = {} if self.target is None else {"target": self.target_name}
+
+@dataclass(frozen=True)
+class Question:
+    """A table and how its pairs are scored; a function of n, names and options alone.
+
+    ``whole`` has the options of the release as a whole, ``setting`` the grids and the
+    sensitivity of one score.
+    """
+
+    table: Table
+    whole: MICrLaplace
+    setting: LaplaceSetting
+
+    @classmethod
+    def tuned(cls, table: Table, whole: MICrLaplace, epsilon: float) -> Question:
+        """Take the grids that suit the noise of a single release at that epsilon."""
+        least = max(epsilon, LEAST_EPSILON)
+        single = replace(whole, epsilon=least, allow_large_epsilon=True)
+        return cls(table, whole, single.setting(table.source.n))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is public besides n: bounds by name, the target, and the grids."""
+        named = zip(self.table.source.names, self.table.intervals, strict=True)
+        target = {} if self.table.target is None else {"target": self.table.target_name}
+        limits = self.setting.limits
         grids = {"B": limits.B, "c": limits.c, "master": limits.master}
         return {"bounds": {name: list(ends) for name, ends in named}, **target, **grids}
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a ledger tells questions apart by, besides the columns."""
+        return {
+            "parameters": self.parameters,
+            "epsilon": self.whole.epsilon,
+            "rows_per_person": self.whole.rows_per_person,
+            "person": self.table.person,
+        }
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a result says of itself besides what was drawn."""
+        return {
+            "n": self.table.source.n,
+            "target": self.table.target_name,
+            "parameters": self.parameters,
+            "rows_per_person": self.whole.rows_per_person,
+            "person": self.table.person,
+            "sensitivity": self.setting.sensitivity,
+            "granularity": GRANULARITY,
+        }
+
+    def steps(self, publish: Callable[[list[float]], str]) -> Steps[Any, list[float]]:
+        """Read the columns, score all candidates, and publish by the one way that is given."""
+        return Steps(
+            read=lambda: private_columns(self.table.source),
+            compute=lambda columns: scores(self.table, columns, self.setting.limits),
+            publish=publish,
+        )
 
 
 def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:

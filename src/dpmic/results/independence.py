@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from dpmic import _validate
 from dpmic.results import html
-from dpmic.results.published import Published
+from dpmic.results.published import PublishedPair
 
 __all__ = ["IndependenceRelease"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class IndependenceRelease(Published):
+class IndependenceRelease(PublishedPair):
     """A differentially private test of whether two columns are independent.
 
     Attributes
@@ -25,26 +25,13 @@ class IndependenceRelease(Published):
     value : float
         The published statistic: Cramer's V of ranks plus noise, and not clipped, so it may lie
         below 0 or above 1.
-    names : (str, str)
-        What the two variables are called.
     draws : int
         How many times the same release was made of independent columns, for comparison.
-    sensitivity, scale, granularity : float
-        As for :class:`Release`.
     """
 
     p_value: float
     value: float
-    names: tuple[str, str]
     draws: int
-    sensitivity: float
-    scale: float
-    granularity: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        first, second = self.names
-        object.__setattr__(self, "names", (first, second))
 
     @property
     def guarantee(self) -> str:
@@ -57,10 +44,8 @@ class IndependenceRelease(Published):
         )
 
     def _sound(self) -> bool:
-        first, second = self.names
-        numbers = (self.sensitivity, self.scale, self.granularity)
         tested = 0 < self.p_value <= 1 and math.isfinite(self.value) and self.draws >= 1
-        return tested and isinstance(first + second, str) and all(0 < v < math.inf for v in numbers)
+        return tested and super()._sound()
 
     def __hash__(self) -> int:
         return hash((self.value, self.p_value, self.epsilon, self.n, self.names))

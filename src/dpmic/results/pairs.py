@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +44,9 @@ class ScoredPairs(Published):
         object.__setattr__(self, "values", tuple(self.values))
         object.__setattr__(self, "estimates", tuple(self.estimates))
 
+    @abstractmethod
     def _named(self) -> tuple[tuple[str, str], ...]:
         """Return the pairs in the order of the values."""
-        raise NotImplementedError
 
     def _kind(self) -> str:
         """Return the kind of noise."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self
@@ -11,11 +13,11 @@ from typing import Any, Self
 from dpmic import _validate
 from dpmic.errors import InputError
 
-__all__ = ["Published"]
+__all__ = ["Published", "PublishedPair"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Published:
+class Published(ABC):
     """Something differentially private, with what it cost.
 
     A subclass lists what was drawn, says in ``guarantee`` what that is, and tells in ``_sound``
@@ -70,9 +72,14 @@ class Published:
             f"{bound}; public are n = {self.n}{public}."
         )
 
+    @property
+    @abstractmethod
+    def guarantee(self) -> str:
+        """The sentence that may be printed beside the result."""
+
+    @abstractmethod
     def _sound(self) -> bool:
         """Tell whether the fields can be what they claim; may raise TypeError or ValueError."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
@@ -85,7 +92,7 @@ class Published:
         """Rebuild a result from ``to_dict`` or from parsed JSON."""
         try:
             rebuilt = cls(**fields)
-            sound = 0 < rebuilt.epsilon < float("inf") and rebuilt._sound()
+            sound = 0 < rebuilt.epsilon < math.inf and rebuilt._sound()
         except (KeyError, TypeError, ValueError):
             sound = False
         if not sound:
@@ -108,6 +115,35 @@ class Published:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PublishedPair(Published):
+    """Something about two columns, with Laplace noise.
+
+    Attributes
+    ----------
+    names : (str, str)
+        What the two variables are called.
+    sensitivity, scale, granularity : float
+        The largest change that one person can cause, the scale of the Laplace noise, and the
+        spacing of the grid on which outputs lie.
+    """
+
+    names: tuple[str, str]
+    sensitivity: float
+    scale: float
+    granularity: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first, second = self.names
+        object.__setattr__(self, "names", (first, second))
+
+    def _sound(self) -> bool:
+        first, second = self.names
+        numbers = (self.sensitivity, self.scale, self.granularity)
+        return isinstance(first + second, str) and all(0 < v < math.inf for v in numbers)
 
 
 def _listed(value: Any) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpmic import _validate
 from dpmic.results import html, noises
-from dpmic.results.published import Published
+from dpmic.results.published import PublishedPair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +17,7 @@ __all__ = ["Release"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Release(Published):
+class Release(PublishedPair):
     """A differentially private score; what it cost is in ``epsilon`` and ``guarantee``.
 
     Attributes
@@ -29,28 +28,14 @@ class Release(Published):
         The best guess of MIC* that value and noise support. It follows from the value and from
         what is public, so it costs no privacy (:mod:`dpmic.parameters.estimate`); of other
         statistics than MIC it is the value.
-    names : (str, str)
-        What the two variables are called.
     mechanism, statistic : str
         How the number was made, and of what.
-    sensitivity, scale, granularity : float
-        The largest change that one person can cause, the scale of the Laplace noise, and the
-        spacing of the grid on which outputs lie.
     """
 
     value: float
     estimate: float
-    names: tuple[str, str]
     mechanism: str
     statistic: str
-    sensitivity: float
-    scale: float
-    granularity: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        first, second = self.names
-        object.__setattr__(self, "names", (first, second))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -89,10 +74,7 @@ class Release(Published):
         return len(repr(self.value) + repr(self.estimate)), 50
 
     def _sound(self) -> bool:
-        first, second = self.names
-        numbers = (self.sensitivity, self.scale, self.granularity)
-        inside = 0 <= self.value <= 1 and 0 <= self.estimate <= 1
-        return inside and isinstance(first + second, str) and all(0 < v < math.inf for v in numbers)
+        return 0 <= self.value <= 1 and 0 <= self.estimate <= 1 and super()._sound()
 
     def __hash__(self) -> int:
         return hash((self.value, self.epsilon, self.n, self.names, self.mechanism))
