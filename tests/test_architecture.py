@@ -25,8 +25,10 @@ ALLOWED = {
     "parameters": {"_validate"},
     "counts": LOW | {"grids"},
     "statistics": LOW | {"grids", "frames", "counts", "results"},
+    "tables": LOW | {"grids", "frames", "counts", "statistics", "results", "summaries"},
     "plots": {"errors", "_validate", "results", "frames"},
     "compat": LOW | {"grids", "frames", "counts", "results", "statistics"},
+    "feature_selection": LOW | {"grids", "frames", "counts", "statistics", "summaries"},
     "files": {"errors"},
     "demo": {"errors", "frames", "results", "statistics"},
     "privacy": LOW
@@ -51,6 +53,7 @@ ONLY_IN = {
     "joblib": {"evaluation"},
     "opendp": {"privacy"},
     "sqlite3": {"privacy"},
+    "sklearn": set(),  # its score functions are plain functions
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -129,8 +132,8 @@ def test_data_meets_noise_where_the_proofs_say():
 def test_kernels_of_different_modules_never_call_each_other():
     """Numba's cache would keep old code of a callee whose own file has changed."""
     for path in (SOURCE / "_kernels").glob("[!_]*.py"):
-        ours = {name for name in imports(path) if name.startswith("dpmic")}
-        assert ours == {"dpmic._kernels._compile"}, path
+        ours = {name.removeprefix("dpmic._kernels.") for name in imports(path) if "dpmic" in name}
+        assert ours <= {"_compile", "_vectors"}, path  # which hold no kernels
 
 
 def test_every_module_has_its_rule():

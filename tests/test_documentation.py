@@ -19,7 +19,12 @@ def test_exports_are_sorted_documented_and_there():
     for name in dpmic.__all__:
         assert getattr(dpmic, name) is not None
         assert f"`dpmic.{name}" in reference, name
-    assert set(re.findall(r"`dpmic\.(\w+)", reference)) <= {*dpmic.__all__, "compat", "evaluation"}
+    assert set(re.findall(r"`dpmic\.(\w+)", reference)) <= {
+        *dpmic.__all__,
+        "compat",
+        "evaluation",
+        "feature_selection",
+    }
     assert dir(dpmic) == dpmic.__all__
     with pytest.raises(AttributeError, match="nonsense"):
         dpmic.nonsense  # noqa: B018

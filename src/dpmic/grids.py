@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -23,10 +23,12 @@ from dpmic._validate import Interval, Limits
 
 __all__ = [
     "Axis",
+    "Layout",
     "MassAxis",
     "RangeAxis",
     "RangeFamily",
     "Step",
+    "Steps",
     "range_cuts",
     "steps",
 ]
@@ -47,8 +49,52 @@ class Step:
     master: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Steps put together by the size of their master, for one table of counts each.
+
+    ``order`` are the steps' numbers, group after group; ``starts`` tell where in it each group
+    begins, and, last, its end; ``columns`` and ``rows`` are those of each step in that order, and
+    ``entries`` all (step, number of rows) in that order.
+    """
+
+    masters: tuple[float, ...]
+    columns: tuple[int, ...]
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    entries: tuple[NDArray[np.intp], ...]
+
+
+class Steps(tuple[Step, ...]):
+    """The runs that fill a characteristic matrix, by their number of columns, from 2 on."""
+
+    @cached_property
+    def layout(self) -> Layout:
+        """All of them, by master."""
+        return self.layouts(len(self))[0]
+
+    def layouts(self, most: int) -> list[Layout]:
+        """Put steps together by their master, at most so many masters in each layout."""
+        members: dict[float, list[int]] = {}
+        for i, step in enumerate(self):
+            members.setdefault(step.master, []).append(i)
+        groups = list(members.items())
+        return [self._laid(groups[first : first + most]) for first in range(0, len(groups), most)]
+
+    def _laid(self, groups: list[tuple[float, list[int]]]) -> Layout:
+        masters, own = zip(*groups, strict=True)
+        order = np.concatenate(own)
+        rows = np.array([self[i].rows for i in order])
+        numbers = np.arange(rows.max() + 1)
+        entries = np.nonzero((numbers >= 2) & (numbers <= rows[:, None]))
+        starts = np.cumsum([0, *map(len, own)])
+        columns = tuple(self[i].columns for i in order)
+        return Layout(masters, columns, order, starts, rows, entries)
+
+
 @lru_cache(maxsize=64)
-def steps(limits: Limits, *, more_rows: bool = False) -> tuple[Step, ...]:
+def steps(limits: Limits, *, more_rows: bool = False) -> Steps:
     """List the runs that fill a characteristic matrix of at most B cells.
 
     Parameters
@@ -72,7 +118,7 @@ def steps(limits: Limits, *, more_rows: bool = False) -> tuple[Step, ...]:
         return Step(columns, rows, max(math.floor(size), 1) if math.isfinite(size) else size)
 
     most_columns = cells // 2 if limits.lmax is None else min(cells // 2, limits.lmax)
-    return tuple(step(columns) for columns in range(2, most_columns + 1))
+    return Steps(step(columns) for columns in range(2, most_columns + 1))
 
 
 class Axis(Protocol):
@@ -87,6 +133,9 @@ class Axis(Protocol):
 
     def master(self, size: float) -> Edges:
         """Return the edges of the master of at most ``size`` parts."""
+
+    def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
+        """Return the edges of several partitions, one after the other, and where each begins."""
 
     def cuts(self, edges: Edges) -> Floats:
         """Return the values at which a partition cuts the axis."""
@@ -110,9 +159,8 @@ class MassAxis:
     @classmethod
     def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
         """Let records with the same value stay together."""
-        distinct, atoms, weights = np.unique(values, return_inverse=True, return_counts=True)
-        ends = np.concatenate(([0], np.cumsum(weights)))
-        return cls(atoms.astype(np.int32), _between(distinct), ends, slack)
+        atoms, distinct, ends = _kernels.partitions.ranks(values, np.argsort(values))
+        return cls(atoms, _between(distinct), ends, slack)
 
     @classmethod
     def ranked(cls, values: Floats, priorities: NDArray[np.integer[Any]]) -> MassAxis:
@@ -134,6 +182,14 @@ class MassAxis:
         if self.ends.size - 1 <= size:
             return np.arange(self.ends.size)
         return self.columns(int(size))
+
+    def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
+        """Cut into several numbers of parts at once."""
+        wished = np.minimum(sizes, 2.0**31).astype(np.int64)  # a master may be endless
+        cut: tuple[Edges, Edges] = _kernels.partitions.equipartitions(
+            self.ends, wished, self.slack, masters
+        )
+        return cut
 
     def merge(self, edges: Edges, size: int) -> Edges:
         """Merge the parts of a partition into at most ``size`` of nearly equal weight."""
@@ -172,6 +228,10 @@ class RangeAxis:
         """Cut into ``size`` parts of equal width."""
         return self.family.edges[int(size)]
 
+    def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
+        """Cut into several numbers of parts of equal width."""
+        return self.family.several(tuple(map(int, sizes)))
+
     def cuts(self, edges: Edges) -> Floats:
         """Return the cuts of the range partition themselves."""
         return self.family.refinement[edges[1:-1] - 1]
@@ -183,6 +243,15 @@ class RangeFamily:
 
     refinement: Floats
     edges: Mapping[int, Edges]
+    _known: dict[tuple[int, ...], tuple[Edges, Edges]] = field(default_factory=dict)
+
+    def several(self, sizes: tuple[int, ...]) -> tuple[Edges, Edges]:
+        """Return the edges of several partitions, one after the other, and where each begins."""
+        if sizes not in self._known:
+            own = [self.edges[size] for size in sizes]
+            begins = np.cumsum([0, *(edges.size for edges in own)])
+            self._known[sizes] = np.concatenate(own), begins
+        return self._known[sizes]
 
 
 @lru_cache(maxsize=8)

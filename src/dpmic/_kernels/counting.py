@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["clumps", "count", "part_of"]
+__all__ = ["clumps", "count", "part_of", "unite"]
 
 Edges = NDArray[np.int64]
 
@@ -65,3 +65,35 @@ def clumps(
             edges[closed] = atom
     edges[closed + 1] = atoms
     return edges[: closed + 2].copy()
+
+
+@compiled
+def unite(
+    edges: Edges, offsets: Edges, starts: Edges, atoms: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], Edges, NDArray[np.int32]]:
+    """Cut records by the union of the cuts of each group of partitions.
+
+    Partition i is ``edges[offsets[i] : offsets[i + 1]]``, and group g has the partitions
+    ``starts[g]`` to ``starts[g + 1] - 1``. Returns the part of each record by group, the number of
+    parts by group, and the same edges counted in parts of their union.
+    """
+    groups, last = starts.size - 1, edges[offsets[1] - 1]
+    parts = np.empty((groups, atoms.size), np.int32)
+    sizes = np.empty(groups, np.int64)
+    own = np.empty(edges.size, np.int32)
+    place = np.empty(last + 1, np.int32)  # of each edge among those of the union
+    for g in range(groups):
+        first, end = offsets[starts[g]], offsets[starts[g + 1]]
+        place[:] = 0
+        for e in range(first, end):
+            place[edges[e]] = 1
+        seen = -1
+        for atom in range(last + 1):
+            seen += place[atom]
+            place[atom] = seen  # the last edge at or below: the part that the atom lies in
+        for e in range(first, end):
+            own[e] = place[edges[e]]
+        sizes[g] = seen
+        for record in range(atoms.size):
+            parts[g, record] = place[atoms[record]]
+    return parts, sizes, own

@@ -11,9 +11,30 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["equipartition"]
+__all__ = ["equipartition", "equipartitions", "ranks"]
 
 Edges = NDArray[np.int64]
+
+
+@compiled
+def ranks(
+    values: NDArray[np.float64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the rank of each value, equal ones sharing theirs, the distinct values and ``ends``.
+
+    ``order`` sorts the values; ``ends`` are the records before each distinct value, and all.
+    """
+    atoms = np.empty(values.size, np.int32)
+    distinct, ends = np.empty(values.size), np.zeros(values.size + 1, np.int64)
+    rank = -1
+    for i in range(values.size):
+        value = values[order[i]]
+        if rank < 0 or value != distinct[rank]:
+            rank += 1
+            distinct[rank] = value
+        atoms[order[i]] = rank
+        ends[rank + 1] = i + 1
+    return atoms, distinct[: rank + 1].copy(), ends[: rank + 2].copy()
 
 
 @compiled
@@ -42,6 +63,8 @@ def equipartition(ends: NDArray[np.int64], size: int, slack: int) -> Edges:
         # |end - wish| >= |begin - wish| iff begin + end >= 2 wish, and both sides grow.
         twice = 2 * base + (2 * share + spaced - 1) // spaced
         low, high = edges[part - 1] + 1, atoms
+        if ends[atoms] == atoms:  # no ties: ends[i] = i
+            low = high = min(max(low, twice // 2), high)
         while low < high:
             middle = (low + high) // 2
             if ends[middle] + ends[middle + 1] >= twice:
@@ -52,3 +75,24 @@ def equipartition(ends: NDArray[np.int64], size: int, slack: int) -> Edges:
         if abs((ends[low] - base) * spaced - share) >= slack * spaced:
             anew, base = part, ends[low]
     return edges[: part + 1].copy()
+
+
+@compiled
+def equipartitions(
+    ends: NDArray[np.int64], sizes: Edges, slack: int, finest: bool
+) -> tuple[Edges, Edges]:
+    """Cut into several numbers of parts: partition i has edges[offsets[i] : offsets[i + 1]].
+
+    With ``finest`` every atom is a part of its own where there are no more atoms than parts.
+    """
+    atoms = ends.size - 1
+    edges = np.empty((np.minimum(sizes, atoms) + 1).sum(), np.int64)
+    offsets = np.zeros(sizes.size + 1, np.int64)
+    for i in range(sizes.size):
+        if finest and atoms <= sizes[i]:
+            own = np.arange(atoms + 1)
+        else:
+            own = equipartition(ends, sizes[i], slack)
+        edges[offsets[i] : offsets[i] + own.size] = own
+        offsets[i + 1] = offsets[i] + own.size
+    return edges[: offsets[-1]], offsets

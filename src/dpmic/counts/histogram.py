@@ -67,6 +67,8 @@ def _shared(total: int, parts: int) -> NDArray[np.int64]:
 class TableRecords(Records):
     """Records of which only their counts in cells [fixed atom, free atom] are known."""
 
+    shared = False  # such a table is small: it is merged anew for every step
+
     fixed: MassAxis
     free: MassAxis
     table: NDArray[np.int64]

@@ -4,6 +4,7 @@ from dpmic.results.audit import AuditBound
 from dpmic.results.bounds_estimate import BoundsEstimate
 from dpmic.results.histogram_release import HistogramRelease
 from dpmic.results.independence import IndependenceRelease
+from dpmic.results.pairwise import Pairwise
 from dpmic.results.pairwise_release import PairwiseRelease
 from dpmic.results.plan import Plan
 from dpmic.results.release import Release
@@ -16,6 +17,7 @@ __all__ = [
     "Grid",
     "HistogramRelease",
     "IndependenceRelease",
+    "Pairwise",
     "PairwiseRelease",
     "Plan",
     "Release",

@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic.errors import InputError
-from dpmic.results import html, noises
+from dpmic.results import html, leading, noises
 from dpmic.results.pairs import ScoredPairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["PairwiseRelease"]
-
-SHOWN = 10
-"""Pairs in the text and the HTML of a result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +86,12 @@ class PairwiseRelease(ScoredPairs):
 
         Noise decides who leads: where only the strongest matter :func:`dpmic.screen` is better.
         """
-        count = _validate.whole(k, "k", least=1)
-        rows = [(x, y, value) for (x, y), value in zip(self.pairs, self.values, strict=True)]
-        return tuple(sorted(rows, key=lambda row: -row[2])[:count])
+        pairs, places = self.pairs, leading.largest(np.array(self.values), k)
+        return tuple((*pairs[place], self.values[place]) for place in places)
+
+    def _leading(self) -> list[tuple[str, str]]:
+        """Return the largest published numbers as text, with their pairs."""
+        return [(f"{x}, {y}", f"{value:.4f}") for x, y, value in self.top(leading.SHOWN)]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix as a heat map, or one column's values as bars; needs matplotlib."""
@@ -111,19 +111,14 @@ class PairwiseRelease(ScoredPairs):
         cost = f"epsilon={_validate.upwards(self.epsilon)}"
         if self.delta:
             cost += f", delta={_validate.upwards(self.delta)}"
-        rows = "".join(f"\n  {value:.4f}  {x}, {y}" for x, y, value in self.top(SHOWN))
-        more = f"\n  and {len(self.values) - SHOWN} more" if len(self.values) > SHOWN else ""
+        rows = leading.lines(self._leading(), len(self.values))
         return (
             f"PairwiseRelease({len(self.values)} pairs of {len(self.names)} columns, n={self.n}, "
-            f"{cost}, {self.noise} noise within {self.half_width:.4f} at 95%){rows}{more}"
+            f"{cost}, {self.noise} noise within {self.half_width:.4f} at 95%){rows}"
         )
 
     def _repr_html_(self) -> str:
-        leading = enumerate(self.top(SHOWN), 1)
-        rows = {f"{rank}. {x}, {y}": f"{value:.4f}" for rank, (x, y, value) in leading}
-        if len(self.values) > SHOWN:
-            rows["and more"] = str(len(self.values) - SHOWN)
-        rows |= {
+        rows = leading.ranks(self._leading(), len(self.values)) | {
             "noise of each, 95%": f"at most {self.half_width:.4f} ({self.noise})",
             "epsilon": _validate.upwards(self.epsilon),
         }

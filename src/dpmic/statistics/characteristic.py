@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic.counts.memory import Records
-from dpmic.grids import Step
+from dpmic.counts.memory import Columns, Cut, Masters, Records
+from dpmic.grids import Layout, Steps
 from dpmic.results import Grid
 
 __all__ = ["Search", "xlogx_table"]
 
 Floats = NDArray[np.float64]
+
+AT_ONCE = 2**23
+"""Parts of records, over all groups of steps, that are held at a time: 64 MB for both axes."""
+
+ALONE = np.zeros((1, 2), np.int64)
+"""The only pair of one axis and one axis."""
 
 TIE = 1e-12
 """Entries this close to the largest count as equal to it: float64 cannot tell them apart."""
@@ -33,13 +39,13 @@ class Search:
     ----------
     by_x, by_y : Records
         The records with x cut into fixed columns, and with y.
-    steps : tuple of Step
+    steps : Steps
         The runs to make.
     """
 
     by_x: Records
     by_y: Records
-    steps: tuple[Step, ...]
+    steps: Steps
 
     @property
     def n(self) -> int:
@@ -65,7 +71,16 @@ class Search:
         return matrix, Grid(k=k, l=l, x=tuple(x.tolist()), y=tuple(y.tolist()))
 
     def _both(self) -> tuple[Floats, Floats]:
-        return self._entries(self.by_x), self._entries(self.by_y).T
+        """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
+        size = len(self.steps)
+        bits, columns = np.full((2, size, size), np.nan), np.empty((2, size), np.int64)
+        (self._by_group if self.by_x.shared else self._one_by_one)(bits, columns)
+        # Rounding may leave [0, 1] by a unit in the last place.
+        by_x, by_y = (
+            np.clip(own / np.log2(self.parts(cut)), 0.0, 1.0)
+            for own, cut in zip(bits, columns, strict=True)
+        )
+        return by_x, by_y.T
 
     def merge(self, by_x: Floats, by_y: Floats) -> Floats:
         """Take the larger of two entries, so that x and y may be exchanged."""
@@ -80,19 +95,28 @@ class Search:
         sizes = np.arange(2, columns.size + 2)
         return np.minimum(sizes, sizes[:, None])
 
-    def _entries(self, records: Records) -> Floats:
-        """Return the entries [searched - 2, fixed - 2] found with one axis fixed."""
-        size = self.steps[-1].columns - 1
+    def _by_group(self, bits: Floats, columns: NDArray[np.int64]) -> None:
+        """Set the information [orientation, rows - 2, step] and the columns of every step."""
+        most, xlogx = max(AT_ONCE // self.n, 1), xlogx_table(self.n)
+        whole = len(self.steps) <= most
+        for plan in (self.steps.layout,) if whole else self.steps.layouts(most):
+            left = Cut(Columns.cut([self.by_x.fixed], plan), Masters.cut([self.by_y.free], plan))
+            right = Cut(Columns.cut([self.by_y.fixed], plan), Masters.cut([self.by_x.free], plan))
+            found = _kernels.tiled.entries(left, right, ALONE, plan.starts, plan.rows, xlogx)
+            for own, cut in zip(columns, (left, right), strict=True):
+                offsets = cut.columns.offsets[0]
+                own[plan.order] = offsets[1:] - offsets[:-1] - 1
+            place(found[:, 0], plan, bits)
+
+    def _one_by_one(self, bits: Floats, columns: NDArray[np.int64]) -> None:
+        """Do the same with a table of counts for every step."""
         xlogx = xlogx_table(self.n)
-        bits = np.full((size, size), np.nan)
-        found_columns = np.empty(size, np.int64)
-        for i, step in enumerate(self.steps):
-            table = records.count(step).table
-            found = _kernels.segmentation.information(table, step.rows, xlogx)
-            bits[: step.rows - 1, i] = found[2:]
-            found_columns[i] = table.shape[0]
-        # Rounding may leave [0, 1] by a unit in the last place.
-        return np.clip(bits / np.log2(self.parts(found_columns)), 0.0, 1.0)
+        for turn, records in enumerate((self.by_x, self.by_y)):
+            for i, step in enumerate(self.steps):
+                table = records.count(step).table
+                columns[turn, i] = table.shape[0]
+                found = _kernels.tiled.information(table, step.rows, xlogx)
+                bits[turn, : step.rows - 1, i] = found[2:]
 
     def _cuts(self, records: Records, *, columns: int, rows: int) -> tuple[Floats, Floats]:
         """Search one step again, for the cuts of the fixed and of the searched axis."""
@@ -100,6 +124,15 @@ class Search:
         chosen = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
         searched = records.free.cuts(counted.free_edges[chosen])
         return records.fixed.cuts(counted.fixed_edges), searched
+
+
+def place(found: Floats, plan: Layout, bits: Floats) -> None:
+    """Put what was found [..., step, rows] where it belongs [..., rows - 2, step].
+
+    No grid has more rows than its step allows; there ``bits`` keep what they are.
+    """
+    step, rows = plan.entries
+    bits[..., rows - 2, plan.order[step]] = found[..., step, rows]
 
 
 def _smallest_best(matrix: Floats) -> tuple[int, int]:

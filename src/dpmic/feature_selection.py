@@ -1,0 +1,305 @@
+"""Score functions for scikit-learn's ``SelectKBest`` and its relatives.
+
+They take arrays and return one score for each column of X; scikit-learn itself is not imported.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _kernels, _validate, frames, summaries
+from dpmic.counts.memory import Records
+from dpmic.errors import InputError, ParameterError, shown
+from dpmic.grids import MassAxis, steps
+from dpmic.statistics.characteristic import Search, xlogx_table
+from dpmic.statistics.family import MAX_UNCONSTRAINED
+
+__all__ = ["mic_classif", "mic_regression"]
+
+Floats = NDArray[np.float64]
+
+
+def mic_regression(
+    X: Any, y: Any, *, alpha: float = 0.6, B: float | None = None, c: float = 15
+) -> Floats:
+    """Score each column of X by its dependence with a number y: MICe, as :func:`dpmic.mice`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, columns)
+        A numpy array, a list of rows, or a pandas, polars or pyarrow table, of finite numbers,
+        booleans and ordered categories.
+    y : array-like of shape (n,)
+        Finite numbers, at least 4.
+    alpha : float
+        The exponent in B = max(n ** alpha, 4), in (0, 1].
+    B : float, optional
+        The most cells a grid may have, at least 4; overrides ``alpha``.
+    c : float
+        How much finer the master is than the grid, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray of shape (columns,)
+        Scores in [0, 1]; 0 where the column or y is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmic.feature_selection import mic_regression
+    >>> X = np.random.default_rng(7).uniform(-1, 1, (500, 2))
+    >>> mic_regression(X, X[:, 0] ** 2).round(2)
+    array([0.98, 0.04])
+    """
+    found = _find(X)
+    _refuse_text(y)
+    both = replace(found, columns=(*found.columns, y), names=(*found.names, "y"))
+    *columns, target = _read(both)
+    n = target.size
+    limits = _validate.limits(n, alpha=alpha, B=B, c=c, atoms=n)
+    _refuse_unconstrained(n, limits.c)
+    return _mice_with(columns, target, limits)
+
+
+def mic_classif(
+    X: Any, y: Any, *, alpha: float = 0.6, B: float | None = None, c: float = 15
+) -> Floats:
+    """Score each column of X by its dependence with the class y.
+
+    Every class is one fixed row; classes have no order. The column is cut into k parts that
+    tell most about the class, out of a master of c times the largest k parts of equal mass. The
+    score is the largest I(k) / log2 min(k, classes) over all k >= 2 with k * classes <= B,
+    where I(k) is the mutual information in bits.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, columns)
+        As for :func:`mic_regression`.
+    y : array-like of shape (n,)
+        Class labels: text, whole numbers, booleans or categories, of two classes or more, and
+        of no more than half as many classes as records.
+    alpha : float
+        The exponent in B = max(n ** alpha, 2 * classes), in (0, 1].
+    B : float, optional
+        The most cells a grid may have, at least 2 * classes; overrides ``alpha``.
+    c : float
+        How much finer the master is than the largest grid, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray of shape (columns,)
+        Scores in [0, 1]; 0 where the column is constant. Classes of different sizes leave 1
+        out of reach, for all columns alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmic.feature_selection import mic_classif
+    >>> X = np.random.default_rng(7).uniform(-1, 1, (500, 2))
+    >>> mic_classif(X, np.where(abs(X[:, 0]) < 0.5, "inside", "outside")).round(2)
+    array([1. , 0.14])
+    """
+    codes, classes = _classes(y)
+    columns, n = _read(_find(X)), codes.size
+    if columns[0].size != n:
+        raise InputError(
+            "X, y",
+            f"their lengths differ, {columns[0].size} and {n}",
+            "pass one row of X for each label",
+        )
+    parts = _most_parts(n, classes, alpha=alpha, B=B)
+    master = _master(n, parts, c)
+    return np.array([_with_class(values, codes, parts, master) for values in columns])
+
+
+def _mice_with(columns: list[Floats], target: Floats, limits: _validate.Limits) -> Floats:
+    """Return MICe of every column with the target, which is ranked once."""
+    plan, y = steps(limits), MassAxis.grouped(target)
+
+    def score(values: Floats) -> float:
+        x = MassAxis.grouped(values)
+        return summaries.mic(Search(Records(x, y), Records(y, x), plan).matrix())
+
+    return np.array([score(values) for values in columns])
+
+
+def _with_class(values: Floats, codes: NDArray[np.int32], parts: int, master: float) -> float:
+    """Return the score of one column with the class, in at most so many parts of a master."""
+    axis, rows = MassAxis.grouped(values), np.arange(codes.max() + 2)
+    counts = _kernels.counting.count(codes, axis.atoms, rows, axis.master(master))
+    # Sums are taken class by class; in this order they depend on no names and no order of records.
+    counts = counts[np.lexsort(counts.T)]
+    bits = _kernels.tiled.information(counts, parts, xlogx_table(codes.size))[2:]
+    scores = bits / np.log2(np.minimum(np.arange(2, parts + 1), rows.size - 1))
+    return float(np.clip(scores.max(), 0.0, 1.0))
+
+
+def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
+    """Return the largest k with k * classes <= B, where an unset B allows for k = 2."""
+    cells = _validate.cells(n, alpha, B)
+    if B is not None and cells < 2 * classes:
+        raise ParameterError(
+            f"B = {shown(B)}",
+            f"the smallest grid has 2 parts for each of {classes} classes",
+            f"pass B of at least {2 * classes}, or leave it out",
+        )
+    return max(math.floor(cells) // classes, 2)
+
+
+def _master(n: int, parts: int, c: object) -> float:
+    """Return how many parts of equal mass a column is cut into before the search."""
+    finer = _validate.finer(c)
+    _refuse_unconstrained(n, finer)
+    if math.isfinite(finer) and min(finer * parts, n) > _validate.MAX_MASTER:
+        raise ParameterError(
+            f"c = {finer:g} with grids of {parts} parts",
+            f"a master would have more than {_validate.MAX_MASTER} parts",
+            "pass a smaller c, B or alpha",
+        )
+    return finer * parts
+
+
+def _refuse_unconstrained(n: int, c: float) -> None:
+    if math.isinf(c) and n > MAX_UNCONSTRAINED:
+        raise ParameterError(
+            f"c = inf with n = {n}",
+            f"cuts between any two of more than {MAX_UNCONSTRAINED} values take minutes or hours",
+            "pass a finite c; c = 15 is the usual choice",
+        )
+
+
+def _find(X: Any) -> frames.Source:
+    """Find the columns of a table; those of an array are called X[:, 0], X[:, 1] and so on."""
+    if hasattr(X, "toarray"):
+        raise InputError(
+            f"X has type {type(X).__name__}",
+            "the zeros of a sparse matrix take part in the ranking too",
+            "call .toarray() if it fits into memory",
+        )
+    if isinstance(X, list | tuple):
+        found = frames.Source(_transposed(X), (), False)
+    elif len(getattr(X, "shape", (0, 0))) == 1:
+        raise _flat(f"X has shape ({len(X)},)")
+    else:
+        found = frames.find_all(X)
+    if found.named:
+        return found
+    return replace(found, names=tuple(f"X[:, {i}]" for i in range(len(found.columns))))
+
+
+def _transposed(rows: list[Any] | tuple[Any, ...]) -> tuple[list[Any], ...]:
+    """Return the columns of a list of rows."""
+    if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
+        raise _flat(f"X is a {type(rows).__name__} of {len(rows)}")
+    try:
+        columns = tuple(map(list, zip(*rows, strict=True)))
+    except (TypeError, ValueError):  # an array without axes; rows of different lengths
+        raise InputError(
+            "the rows of X", "their lengths differ", "pass one value of each column in every row"
+        ) from None
+    if not columns:
+        raise InputError("X", "it is empty", "pass a row for each record")
+    return columns
+
+
+def _flat(what: str) -> InputError:
+    return InputError(
+        what,
+        "a table has a row for each record and a column for each variable",
+        "for a single column pass numpy.reshape(X, (-1, 1))",
+    )
+
+
+def _read(source: frames.Source) -> list[Floats]:
+    """Read complete columns of one length, of at least four records."""
+    try:
+        columns = frames.read_all(source)
+    except InputError as error:
+        if "missing=" not in error.remedy:
+            raise
+        # An option that a score function does not have.
+        remedy = "replace such values (SimpleImputer fills missing ones) or leave their records out"
+        raise InputError(error.value, error.reason, remedy) from None
+    if columns[0].size < frames.LEAST_RECORDS:
+        raise InputError(
+            f"X has {columns[0].size} rows",
+            f"a score needs at least {frames.LEAST_RECORDS} records",
+            "pass more data",
+        )
+    return list(columns)
+
+
+def _classes(y: Any) -> tuple[NDArray[np.int32], int]:
+    """Return each record's class, numbered from 0 on, and how many classes there are."""
+    labels = _labels(y)
+    first: dict[Any, int] = {}
+    try:
+        for i, label in enumerate(labels):
+            first.setdefault(label, i)
+    except TypeError:  # no name can be changed: lists, arrays
+        raise _several(f"y[{i}] has type {type(label).__name__}") from None
+    for label, i in first.items():
+        _check_label(label, i)
+    numbers = {label: code for code, label in enumerate(first)}
+    codes = np.array([numbers[label] for label in labels], np.int32)
+    if len(numbers) < 2:
+        raise InputError(
+            f"y has {len(numbers)} class" + ("" if numbers else "es"),
+            "a score tells how well classes can be told apart",
+            "pass two classes or more; for cross-validation, StratifiedKFold",
+        )
+    if 2 * len(numbers) > codes.size:
+        raise InputError(
+            f"y has {len(numbers)} classes in {codes.size} records",
+            "with fewer than two records for each class every column tells them apart",
+            "pass mic_regression for numbers on a scale, or merge classes",
+        )
+    return codes, len(numbers)
+
+
+def _labels(y: Any) -> list[Any]:
+    """Return labels of any engine as a list."""
+    _refuse_text(y)
+    if len(getattr(y, "shape", (0,))) != 1:
+        raise _several(f"y has shape {tuple(y.shape)}")
+    if isinstance(y, list | tuple | range):
+        return list(y)
+    for name in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; numpy
+        if hasattr(y, name):
+            return list(getattr(y, name)())
+    raise InputError(
+        f"y has type {type(y).__name__}",
+        "it has one label per record, in order",
+        "pass a list, an array or a series",
+    )
+
+
+def _check_label(label: Any, i: int) -> None:
+    """Refuse what names no class."""
+    kind = type(label).__name__
+    if isinstance(label, tuple):
+        raise _several(f"y[{i}] has type {kind}")
+    if label is None or kind in ("NAType", "NaTType") or label != label:  # no NaN equals itself
+        raise InputError(f"y[{i}]", "the label is missing", "leave such records out")
+    if isinstance(label, float | np.floating) and not float(label).is_integer():
+        raise InputError(
+            f"y[{i}] = {label}",
+            "this is a number on a scale, not a class",
+            "pass mic_regression, or the classes as text",
+        )
+
+
+def _several(what: str) -> InputError:
+    return InputError(what, "each record has one label", "pass one column, such as by .ravel()")
+
+
+def _refuse_text(y: Any) -> None:
+    if isinstance(y, str):
+        raise InputError(
+            f"y = {shown(y)}", "this is no column", "pass the values, such as frame[y]"
+        )

@@ -1,0 +1,355 @@
+"""The Parquet file that long work streams to, and is taken up again from.
+
+While work goes on, finished pairs lie in the folder ``<path>.parts`` as small Parquet files. Each
+is written under another name, brought to the disk and renamed, so that it is there whole or not
+at all. When all pairs are finished, ``<path>`` is written in the same way, and the folder goes.
+Every file says of which table and options its numbers are; those of others are never used, and
+never overwritten.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic.errors import DpmicError, ParameterError, shown
+from dpmic.results import Pairwise
+from dpmic.tables import locks
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Checkpoint"]
+
+Arrays = dict[str, NDArray[Any]]
+
+FORMAT = 1
+"""To be raised when numbers of earlier versions no longer hold: such files are then refused."""
+
+PART, SECONDS = 2**16, 20.0
+"""A part is written after so many pairs, or so many seconds."""
+
+GROUP = 2**20
+"""Rows of the file that are in memory at once, and that readers find together."""
+
+KEY, POSITION = "dpmic", "position"
+ADDED = {"x", "y", "qvalue"}  # columns of the file that follow from the others
+ELSEWHERE = "choose another name, or delete it"
+WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
+
+
+class Checkpoint:
+    """What is finished of the scores of a table, on disk.
+
+    A context manager: what was added is on disk when it is left, also by Ctrl-C. Only one at a
+    time can be open for a file, where the file system knows locks. For use by one thread.
+    """
+
+    def __init__(self, path: Path, identity: str, pairs: int) -> None:
+        self._path, self._identity, self._pairs = path, identity, pairs
+        self._folder = path.with_name(f"{path.name}.parts")
+        self._lock: BinaryIO | None = None  # none is needed where everything is finished
+        self._buffer: list[tuple[NDArray[np.int64], Arrays]] = []
+        self._written = time.monotonic()
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], identity: Mapping[str, Any], pairs: int
+    ) -> Checkpoint:
+        """Begin, or take up what was begun with the same identity.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to be made, ``.parquet``.
+        identity : mapping
+            All that the scores depend on, as JSON can hold it: names, n, options, a hash of the
+            values.
+        pairs : int
+            How many pairs there are.
+
+        Raises
+        ------
+        ParameterError
+            If the file cannot be written, is of another identity, or is being made right now.
+        """
+        text = json.dumps({"format": FORMAT, **identity}, sort_keys=True)
+        checkpoint = cls(_place(path), text, pairs)
+        if not checkpoint._path.exists():
+            checkpoint._begin()
+        if checkpoint._path.exists():  # also when another process has made it just now
+            checkpoint._release()
+            checkpoint._refuse_others([checkpoint._path], strict=True)
+            checkpoint._tidy()
+        return checkpoint
+
+    def known(self) -> Arrays:
+        """Return the positions of finished pairs, in order, and their numbers by column."""
+        if self._lock is None:
+            return self._finished()
+        done = np.zeros(self._pairs, bool)
+        columns: Arrays = {}
+        for part in self._parts():
+            table = _read(part) if _identity(part) == self._identity else None
+            if table is None or not self._fits(table, columns):
+                continue  # damaged: its pairs are computed again
+            positions = table.pop(POSITION)
+            done[positions] = True
+            for name, values in table.items():
+                columns.setdefault(name, np.zeros(self._pairs, values.dtype))[positions] = values
+        finished = {name: values[done] for name, values in columns.items()}
+        return {POSITION: np.flatnonzero(done), **finished}
+
+    def add(self, positions: NDArray[np.int64], columns: Mapping[str, NDArray[Any]]) -> None:
+        """Keep finished pairs; they are on disk after a part is full, or after some seconds.
+
+        Columns are called as in the file: mic, tic, records, pvalue.
+        """
+        numbers = {name: np.array(values) for name, values in columns.items()}
+        self._buffer.append((np.array(positions, np.int64), numbers))
+        size = sum(positions.size for positions, _ in self._buffer)
+        if size >= PART or time.monotonic() - self._written >= SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was added to disk."""
+        self._written = time.monotonic()
+        added = self._buffer[:]
+        if not added:
+            return
+        import pyarrow
+
+        columns = {POSITION: np.concatenate([positions for positions, _ in added])}
+        for name in added[0][1]:
+            columns[name] = np.concatenate([numbers[name] for _, numbers in added])
+        taken = [int(part.stem.partition("-")[2]) for part in self._parts()]
+        name = f"part-{max(taken, default=0) + 1:06}.parquet"
+        table = pyarrow.table(columns)
+        self._write(self._folder / name, table.schema, [table])
+        # Only now: an interrupt before this writes them twice, and loses none.
+        del self._buffer[: len(added)]
+
+    def finish(self, result: Pairwise) -> None:
+        """Write the file with all pairs and remove the parts; nothing where it is there."""
+        if self._lock is None:
+            return
+        if self._path.exists():
+            raise _refusal(
+                self._path,
+                "another program has made it meanwhile",
+                "move it and ask again: what is finished is kept beside it",
+            )
+        tables = _groups(result)
+        first = next(tables)
+        self._write(self._path, first.schema, itertools.chain([first], tables))
+        self._buffer.clear()
+        self._discard()
+        self._release()
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.flush()
+        except DpmicError:
+            if kind is None:
+                raise  # else the first failure says more
+        finally:
+            self._release()
+
+    def _begin(self) -> None:
+        """Lock the folder and look at what it holds."""
+        try:
+            self._lock = locks.take(self._folder)
+            for leftover in self._folder.glob("*.tmp"):
+                leftover.unlink()
+        except BlockingIOError:
+            remedy = "wait until it is done, or choose another name"
+            raise _refusal(self._path, "another process is making it", remedy) from None
+        except OSError as error:
+            self._release()
+            raise _unwritable(self._folder, error) from None
+        try:
+            self._refuse_others(self._parts())
+        except BaseException:
+            self._release()
+            raise
+
+    def _release(self) -> None:
+        """Let others work."""
+        if self._lock is not None:
+            locks.release(self._lock, self._folder)
+            self._lock = None
+
+    def _discard(self) -> None:
+        """Remove the parts, which the file has made needless."""
+        for part in self._parts():
+            if _identity(part) in (self._identity, None):
+                part.unlink()
+
+    def _tidy(self) -> None:
+        """Remove the parts that a process left when it ended right after making the file."""
+        if self._folder.is_dir():
+            with suppress(OSError):
+                self._lock = locks.take(self._folder)
+                self._discard()
+            self._release()
+
+    def _parts(self) -> list[Path]:
+        return sorted(self._folder.glob("part-*.parquet"))
+
+    def _refuse_others(self, files: Iterable[Path], *, strict: bool = False) -> None:
+        """Refuse files of another identity, and with strict those of none."""
+        for file in files:
+            stored = _identity(file)
+            if stored is None and strict:
+                raise _refusal(file, "it is damaged, or not a file of scores", ELSEWHERE)
+            if stored is not None and stored != self._identity:
+                reason = f"it was made with {_differences(stored, self._identity)}"
+                raise _refusal(file, reason, ELSEWHERE)
+
+    def _finished(self) -> Arrays:
+        """Return the numbers of the whole file."""
+        columns = _read(self._path)
+        if columns is None or any(v.size != self._pairs for v in columns.values()):
+            raise _refusal(self._path, "it is damaged", "delete it, and ask again")
+        return {POSITION: np.arange(self._pairs), **columns}
+
+    def _fits(self, table: Arrays, columns: Arrays) -> bool:
+        positions = table.get(POSITION, np.array([-1]))
+        inside = bool(np.all((positions >= 0) & (positions < self._pairs)))
+        return inside and (not columns or {POSITION, *columns} == set(table))
+
+    def _write(self, target: Path, schema: pyarrow.Schema, tables: Iterable[pyarrow.Table]) -> None:
+        """Write a file whole or not at all, and to the disk before it has its name."""
+        from pyarrow import parquet
+
+        written = self._folder / f"{target.stem}.tmp"
+        try:
+            with written.open("wb") as file:
+                with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
+                    writer.add_key_value_metadata({KEY: self._identity})
+                    for table in tables:
+                        writer.write_table(table)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(written, target)
+            _sync(target.parent)
+        except OSError as error:
+            with suppress(OSError):
+                written.unlink(missing_ok=True)
+            raise _unwritable(target, error) from None
+
+
+def _place(path: str | os.PathLike[str]) -> Path:
+    """Return the real path of a file that may be made, or be there already."""
+    try:
+        place = Path(os.path.realpath(os.fsdecode(path)))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"out = {shown(path)}", "it is not a path", "pass a file's path, such as 'mic.parquet'"
+        ) from None
+    if place.suffix.lower() != ".parquet":
+        raise _refusal(place, "the file is of the Parquet kind", "let its name end in .parquet")
+    if place.is_dir():
+        raise _refusal(place, "it is a folder", "pass the path of a file in it")
+    if not place.parent.is_dir():
+        raise _refusal(place, f"there is no folder {place.parent}", "make the folder first")
+    return place
+
+
+def _refusal(path: Path, reason: str, remedy: str) -> ParameterError:
+    return ParameterError(f"out = {str(path)!r}", reason, remedy)
+
+
+def _unwritable(path: Path, error: OSError) -> ParameterError:
+    remedy = "choose another folder, or see to this one and ask again: what is finished is kept"
+    return _refusal(path, f"it cannot be written ({error.strerror or error})", remedy)
+
+
+def _identity(path: Path) -> str | None:
+    """Return what a file says it is of; None where it is damaged or says nothing."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            text = str((file.metadata.metadata or {})[KEY.encode()], "utf-8")
+            json.loads(text)
+            return text
+    except (ArrowException, OSError, KeyError, ValueError):
+        return None
+
+
+def _read(path: Path) -> Arrays | None:
+    """Return the columns of numbers of a file, or None where it is damaged."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            names = [name for name in file.schema_arrow.names if name not in ADDED]
+            table = file.read(columns=names)
+            return {name: table.column(name).to_numpy() for name in names}
+    except (ArrowException, OSError):
+        return None
+
+
+def _groups(result: Pairwise) -> Iterator[pyarrow.Table]:
+    """Return the rows of the file, some at a time, with names as categories."""
+    import pyarrow
+
+    names = {"x": pyarrow.array(result.names, pyarrow.string())}
+    names["y"] = pyarrow.array(result.others or result.names, pyarrow.string())
+    for start in range(0, result.mic.size, GROUP):
+        columns: dict[str, Any] = result.columns(start, min(start + GROUP, result.mic.size))
+        for side, called in names.items():
+            places = pyarrow.array(columns[side].astype(np.int32))
+            columns[side] = pyarrow.DictionaryArray.from_arrays(places, called)
+        yield pyarrow.table(columns)
+
+
+def _differences(stored: str, wanted: str) -> str:
+    """Say what of one identity is not as in another."""
+    one, other = _flat(json.loads(stored)), _flat(json.loads(wanted))
+    told = []
+    for name in sorted(one.keys() | other.keys()):
+        was, now = one.get(name), other.get(name)
+        if was == now:
+            continue
+        plain = name not in WORDS and all(isinstance(v, int | float | str) for v in (was, now))
+        text = f"{name} = {shown(was)} instead of {shown(now)}"
+        told.append(text if plain else f"other {WORDS.get(name, name)}")
+    return ", ".join(told)
+
+
+def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the members of mappings beside the rest."""
+    flat: dict[str, Any] = {}
+    for name, value in identity.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def _sync(folder: Path) -> None:
+    """Bring a new name to the disk, where folders can be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
