@@ -25,7 +25,7 @@ from dpmic.counts.memory import Records
 from dpmic.grids import MassAxis, steps
 from dpmic.privacy import sensitivity
 from dpmic.statistics.characteristic import Search, xlogx_table
-from dpmic.statistics.family import range_search
+from dpmic.statistics.methods import range_search
 
 BOX = ((0.0, 1.0), (0.0, 1.0))
 PLAIN = ("mic", "mev", "tic", "mas")

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate, frames, summaries
-from dpmic.counts.memory import Records
+from dpmic import _kernels, _validate, frames
 from dpmic.errors import InputError, ParameterError, shown
-from dpmic.grids import MassAxis, steps
-from dpmic.statistics.characteristic import Search, xlogx_table
-from dpmic.statistics.family import MAX_UNCONSTRAINED
+from dpmic.grids import MassAxis
+from dpmic.statistics.blocks import Pairing
+from dpmic.statistics.characteristic import xlogx_table
+from dpmic.statistics.methods import Method, refuse_large_unconstrained
+from dpmic.tables.work import Side, Work
 
 __all__ = ["mic_classif", "mic_regression"]
 
@@ -60,10 +61,10 @@ def mic_regression(
     _refuse_text(y)
     both = replace(found, columns=(*found.columns, y), names=(*found.names, "y"))
     *columns, target = _read(both)
-    n = target.size
-    limits = _validate.limits(n, alpha=alpha, B=B, c=c, atoms=n)
-    _refuse_unconstrained(n, limits.c)
-    return _mice_with(columns, target, limits)
+    one = Side(found.names, tuple(columns), (None,) * len(columns))
+    other = Side(("y",), (target,), (None,))
+    work = Work(Method("mice", alpha, B, c), one, other, Pairing(len(columns), 1))
+    return work.scores()
 
 
 def mic_classif(
@@ -117,17 +118,6 @@ def mic_classif(
     return np.array([_with_class(values, codes, parts, master) for values in columns])
 
 
-def _mice_with(columns: list[Floats], target: Floats, limits: _validate.Limits) -> Floats:
-    """Return MICe of every column with the target, which is ranked once."""
-    plan, y = steps(limits), MassAxis.grouped(target)
-
-    def score(values: Floats) -> float:
-        x = MassAxis.grouped(values)
-        return summaries.mic(Search(Records(x, y), Records(y, x), plan).matrix())
-
-    return np.array([score(values) for values in columns])
-
-
 def _with_class(values: Floats, codes: NDArray[np.int32], parts: int, master: float) -> float:
     """Return the score of one column with the class, in at most so many parts of a master."""
     axis, rows = MassAxis.grouped(values), np.arange(codes.max() + 2)
@@ -154,7 +144,7 @@ def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
 def _master(n: int, parts: int, c: object) -> float:
     """Return how many parts of equal mass a column is cut into before the search."""
     finer = _validate.finer(c)
-    _refuse_unconstrained(n, finer)
+    refuse_large_unconstrained(n, finer)
     if math.isfinite(finer) and min(finer * parts, n) > _validate.MAX_MASTER:
         raise ParameterError(
             f"c = {finer:g} with grids of {parts} parts",
@@ -162,15 +152,6 @@ def _master(n: int, parts: int, c: object) -> float:
             "pass a smaller c, B or alpha",
         )
     return finer * parts
-
-
-def _refuse_unconstrained(n: int, c: float) -> None:
-    if math.isinf(c) and n > MAX_UNCONSTRAINED:
-        raise ParameterError(
-            f"c = inf with n = {n}",
-            f"cuts between any two of more than {MAX_UNCONSTRAINED} values take minutes or hours",
-            "pass a finite c; c = 15 is the usual choice",
-        )
 
 
 def _find(X: Any) -> frames.Source:

@@ -22,7 +22,7 @@ from dpmic.evaluation.population import mic_star, range_matrix
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.privacy import sensitivity
-from dpmic.statistics.family import range_search
+from dpmic.statistics.methods import range_search
 
 PLAN = {100: 2, 1000: 2, 20_000: 1}
 COLUMNS = (

@@ -25,7 +25,7 @@ from dpmic.evaluation.simulation import (
 )
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 from dpmic.privacy.domain import private_pair
-from dpmic.statistics.family import range_search
+from dpmic.statistics.methods import range_search
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 NEVER = 1e-6

@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from dpmic._kernels._compile import compiled
 from dpmic._kernels._vectors import LANES, WIDE, advance_narrow, advance_wide
 
-__all__ = ["entries", "information", "largest"]
+__all__ = ["entries", "information", "largest", "tabled"]
 
 Table = NDArray[np.float64]
 Counts = NDArray[np.int32]
 Indices = NDArray[np.int64]
 Cut = Any  # named tuples of arrays, described at `entries`
 
-
 MARGIN = 1e-9
 """In bits, above all rounding: a bound this far below what is needed rules an entry out."""
+
 
 class Room(NamedTuple):
     """What a search works in, made once for many."""
@@ -41,9 +41,7 @@ class Room(NamedTuple):
 
 
 @compiled
-def _start(
-    room: Room, low: int, high: int, columns: int, xlogx: Table, rows: int, s: int
-) -> None:
+def _start(room: Room, low: int, high: int, columns: int, xlogx: Table, rows: int, s: int) -> None:
     """Try s as the start of the last row, for all ends after it; vectors run past the last."""
     cumulative, best, _, _ = room
     t = s + 1
@@ -155,16 +153,22 @@ def information(counts: Counts, k_max: int, xlogx: Table) -> Table:
 
 
 @compiled
-def _prefix(table: Counts, fixed: Counts, free: Counts, columns: int, rows: int) -> None:
-    """Count records in (union column, master row), cumulated along both axes from 1 on."""
-    table[: columns + 1, : rows + 1] = 0
-    for record in range(fixed.size):
-        table[np.uint32(fixed[record] + 1), np.uint32(free[record] + 1)] += 1
+def _cumulate(table: Counts, columns: int, rows: int) -> None:
+    """Cumulate counts along both axes, from 1 on."""
     for u in range(1, columns + 1):
         along = 0
         for t in range(1, rows + 1):
             along += table[u, t]
             table[u, t] = table[u - 1, t] + along
+
+
+@compiled
+def _prefix(table: Counts, fixed: Counts, free: Counts, columns: int, rows: int) -> None:
+    """Count records in (union column, master row), cumulated along both axes from 1 on."""
+    table[: columns + 1, : rows + 1] = 0
+    for record in range(fixed.size):
+        table[np.uint32(fixed[record] + 1), np.uint32(free[record] + 1)] += 1
+    _cumulate(table, columns, rows)
 
 
 @compiled
@@ -188,6 +192,14 @@ def _merge(
             for t in range(rows + 1):
                 row[t] = after[t] - before[t]
         row[rows + 1 : rows + WIDE] = row[rows]
+
+
+@compiled
+def _step(bits: Table, room: Room, table: Counts, edges: Counts, rows: int, xlogx: Table) -> None:
+    """Set the information of one step for each number of rows."""
+    _merge(room.cumulative, table, edges, rows)
+    _search(room, edges.size - 1, rows, min(bits.size - 1, rows), xlogx)
+    _bits(bits, room, edges.size - 1, rows, xlogx)
 
 
 @compiled
@@ -230,10 +242,9 @@ def entries(
     bits = np.zeros((2, pairs.shape[0], k_max.size, most + 1))
     for pair in range(pairs.shape[0]):
         x, y = pairs[pair]
-        turn = 0
-        for fixed, u, free, v in (
-            (left.columns, x, right.masters, y),
-            (right.columns, y, left.masters, x),
+        for turn, fixed, u, free, v in (
+            (0, left.columns, x, right.masters, y),
+            (1, right.columns, y, left.masters, x),
         ):
             for g in range(starts.size - 1):
                 rows = free.sizes[v, g]
@@ -242,11 +253,36 @@ def entries(
                 _prefix(table, fixed.parts[u, g], free.parts[v, g], fixed.sizes[u, g], rows)
                 for i in range(starts[g], starts[g + 1]):
                     edges = fixed.edges[u, fixed.offsets[u, i] : fixed.offsets[u, i + 1]]
-                    _merge(room.cumulative, table, edges, rows)
-                    _search(room, edges.size - 1, rows, min(k_max[i], rows), xlogx)
-                    found = bits[turn, pair, i, : k_max[i] + 1]
-                    _bits(found, room, edges.size - 1, rows, xlogx)
-            turn += 1
+                    _step(bits[turn, pair, i, : k_max[i] + 1], room, table, edges, rows, xlogx)
+    return bits
+
+
+@compiled
+def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlogx: Table) -> Table:
+    """Return the same for tables of counts [table, x part, y part], one after the other.
+
+    ``x.edges[x.offsets[i] : x.offsets[i + 1]]`` is a partition, in parts of the tables: the columns
+    of every step come first, then the master of every group. So for ``y``.
+    """
+    (size, width, height), steps, most = tables.shape, k_max.size, k_max.max()
+    side = max(width, height) + 1
+    whole, table = np.zeros((side, side), np.int32), np.empty((side, side), np.int32)
+    room, bits = _scratch(side, side, most), np.zeros((2, size, steps, most + 1))
+    for index in range(size):
+        whole[1 : width + 1, 1 : height + 1] = tables[index]
+        _cumulate(whole, width, height)
+        for turn, fixed, free in ((0, x, y), (1, y, x)):
+            for g in range(starts.size - 1):
+                master = free.edges[free.offsets[steps + g] : free.offsets[steps + g + 1]]
+                rows = master.size - 1
+                if rows == 1:
+                    continue
+                for i in range(starts[g], starts[g + 1]):
+                    edges = fixed.edges[fixed.offsets[i] : fixed.offsets[i + 1]]
+                    for u in edges:
+                        for t in range(rows + 1):
+                            table[u, t] = whole[master[t], u] if turn else whole[u, master[t]]
+                    _step(bits[turn, index, i, : k_max[i] + 1], room, table, edges, rows, xlogx)
     return bits
 
 

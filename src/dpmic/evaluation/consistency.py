@@ -22,7 +22,7 @@ from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.privacy import sensitivity
-from dpmic.statistics.family import range_search
+from dpmic.statistics.methods import range_search
 
 __all__ = ["COMPARED", "FULL", "GEOMETRIC", "QUICK", "RELATIONSHIPS", "Table", "Work", "measure"]
 

@@ -13,7 +13,7 @@ from dpmic.counts.memory import Records
 from dpmic.evaluation import simulation
 from dpmic.grids import MassAxis, steps
 from dpmic.statistics.characteristic import Search
-from dpmic.statistics.family import range_search
+from dpmic.statistics.methods import range_search
 
 __all__ = ["SQUARE", "Axes", "Choice", "Perturbed", "Points", "matrix", "micr", "ranked"]
 

@@ -1,5 +1,6 @@
 """Any input to arrays. The only package that knows narwhals."""
 
+from dpmic.frames.bounded import bounded, position
 from dpmic.frames.build import Backend, build
 from dpmic.frames.columns import LEAST_RECORDS, column
 from dpmic.frames.tables import (
@@ -12,6 +13,7 @@ from dpmic.frames.tables import (
     pair,
     read,
     read_all,
+    refuse_single,
     table,
 )
 
@@ -21,13 +23,16 @@ __all__ = [
     "Missing",
     "Pair",
     "Source",
+    "bounded",
     "build",
     "column",
     "find",
     "find_all",
     "first_rows",
     "pair",
+    "position",
     "read",
     "read_all",
+    "refuse_single",
     "table",
 ]

@@ -25,6 +25,7 @@ __all__ = [
     "pair",
     "read",
     "read_all",
+    "refuse_single",
     "table",
 ]
 
@@ -96,6 +97,17 @@ def find_all(data: Any) -> Source:
     for name, count in Counter(map(str, labels)).items():
         _check_unique(name, count)
     return Source(tuple(frame[label] for label in labels), tuple(map(str, labels)), True)
+
+
+def refuse_single(source: Source) -> None:
+    """Refuse a table without pairs."""
+    count = len(source.columns)
+    if count < 2:
+        raise InputError(
+            f"{count} column" + "s" * (not count),
+            "a pair has two columns",
+            "pass a table, and bounds where they are given, of at least two",
+        )
 
 
 def read_all(

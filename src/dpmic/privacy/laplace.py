@@ -31,7 +31,7 @@ from dpmic.privacy.orders import secret_order
 from dpmic.privacy.reminders import remind_of_bounds, warn_of_value_noise
 from dpmic.results import Release, noises
 from dpmic.statistics.characteristic import Search
-from dpmic.statistics.family import range_search
+from dpmic.statistics.methods import range_search
 
 __all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]
 

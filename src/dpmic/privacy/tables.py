@@ -5,25 +5,25 @@ Everything here but :func:`scores` looks at labels and lengths alone.
 
 from __future__ import annotations
 
-import difflib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames, summaries
+from dpmic import frames, summaries
 from dpmic._validate import Interval, Limits
-from dpmic.errors import InputError, ParameterError, shown
 from dpmic.frames import Source
+from dpmic.grids import steps
 from dpmic.privacy.asked import LEAST_EPSILON, first_of_each
 from dpmic.privacy.charge import Steps
 from dpmic.privacy.domain import private_columns
 from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
-from dpmic.statistics.family import range_axis, search_between
+from dpmic.statistics import blocks
+from dpmic.statistics.methods import by_range
 
 __all__ = ["UNIT_SQUARE", "Question", "Table", "find", "scores"]
 
@@ -132,21 +132,9 @@ def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
     has an interval for each column.
     """
-    found = frames.find_all(table)
-    if isinstance(bounds, Mapping):
-        given = _by_name(bounds, found.names)
-    else:
-        given = dict(enumerate(_in_order(bounds, len(found.names))))
-    if len(given) < 2:
-        raise InputError(
-            f"{len(given)} column" + "s" * (not given),
-            "a pair has two columns",
-            "pass a table, and bounds, of at least two",
-        )
-    names = tuple(found.names[i] for i in given)
-    source = replace(found, columns=tuple(found.columns[i] for i in given), names=names)
-    intervals = tuple(_validate.interval(ends, names[i]) for i, ends in enumerate(given.values()))
-    chosen = None if target is None else _position(target, names, "target")
+    source, intervals = frames.bounded(frames.find_all(table), bounds)
+    frames.refuse_single(source)
+    chosen = None if target is None else frames.position(target, source.names, "target")
     holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
     source, keeper = first_of_each(source, person, holder)
     return Table(source, intervals, chosen, keeper)
@@ -157,56 +145,9 @@ def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[floa
 
     Each column is binned once. Constant columns score 0.
     """
-    axes = [
-        range_axis(values, ends, limits)
-        for values, ends in zip(columns, table.intervals, strict=True)
+    plan = steps(limits)
+    binned = [
+        by_range(values, ends, plan) for values, ends in zip(columns, table.intervals, strict=True)
     ]
-    return [
-        summaries.mic(search_between(axes[i], axes[j], limits).matrix()) for i, j in table.pairs
-    ]
-
-
-def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
-    """Return intervals by the position of their columns, in the order of the table."""
-    given = {_position(name, names, "bounds of"): ends for name, ends in bounds.items()}
-    if len(given) < len(bounds):
-        raise ParameterError("bounds", "two of its names mean one column", "name each column once")
-    return {i: given[i] for i in sorted(given)}
-
-
-def _in_order(bounds: Any, width: int) -> Sequence[Any]:
-    """Return an interval for each column."""
-    members = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
-    if not isinstance(members, Sequence) or isinstance(members, str):
-        raise ParameterError(
-            f"bounds = {shown(bounds)}",
-            "every column that takes part needs bounds, from what it means",
-            "pass {'age': (0, 120), ...}, or one interval for each column",
-        )
-    if len(members) == 2 and all(isinstance(end, int | float) for end in members):
-        raise ParameterError(
-            f"bounds = {shown(bounds)}",
-            "this is one interval, and every column needs its own",
-            f"pass [{shown(tuple(members))}] * {width}, or {{'age': (0, 120), ...}}",
-        )
-    if len(members) != width:
-        raise ParameterError(
-            f"bounds of {len(members)} columns",
-            f"the table has {width}",
-            "pass one interval for each column, or {'age': (0, 120), ...} for some",
-        )
-    return members
-
-
-def _position(wanted: Any, names: tuple[str, ...], role: str) -> int:
-    """Return where a column is; one without a text for a name is called by its position."""
-    called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
-    if called in names:
-        return names.index(called)
-    close = difflib.get_close_matches(called or "", names)
-    listed = ", ".join(map(repr, close or names[:10]))
-    if not close and len(names) > 10:
-        listed += ", ..."
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
-    what = "column" if role != "target" else "column with bounds"
-    raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)
+    found = blocks.matrices_of(binned, table.pairs, plan)
+    return [summaries.mic(matrix) for matrix in found]

@@ -4,6 +4,7 @@ from dpmic.results.audit import AuditBound
 from dpmic.results.bounds_estimate import BoundsEstimate
 from dpmic.results.histogram_release import HistogramRelease
 from dpmic.results.independence import IndependenceRelease
+from dpmic.results.independence_test import IndependenceTest
 from dpmic.results.pairwise import Pairwise
 from dpmic.results.pairwise_release import PairwiseRelease
 from dpmic.results.plan import Plan
@@ -17,6 +18,7 @@ __all__ = [
     "Grid",
     "HistogramRelease",
     "IndependenceRelease",
+    "IndependenceTest",
     "Pairwise",
     "PairwiseRelease",
     "Plan",

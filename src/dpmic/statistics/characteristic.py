@@ -13,7 +13,7 @@ from dpmic.counts.memory import Columns, Cut, Masters, Records
 from dpmic.grids import Layout, Steps
 from dpmic.results import Grid
 
-__all__ = ["Search", "xlogx_table"]
+__all__ = ["Search", "information", "xlogx_table"]
 
 Floats = NDArray[np.float64]
 
@@ -97,16 +97,15 @@ class Search:
 
     def _by_group(self, bits: Floats, columns: NDArray[np.int64]) -> None:
         """Set the information [orientation, rows - 2, step] and the columns of every step."""
-        most, xlogx = max(AT_ONCE // self.n, 1), xlogx_table(self.n)
+        most = max(AT_ONCE // self.n, 1)
         whole = len(self.steps) <= most
         for plan in (self.steps.layout,) if whole else self.steps.layouts(most):
             left = Cut(Columns.cut([self.by_x.fixed], plan), Masters.cut([self.by_y.free], plan))
             right = Cut(Columns.cut([self.by_y.fixed], plan), Masters.cut([self.by_x.free], plan))
-            found = _kernels.tiled.entries(left, right, ALONE, plan.starts, plan.rows, xlogx)
+            information(left, right, ALONE, plan, bits[:, None], self.n)
             for own, cut in zip(columns, (left, right), strict=True):
                 offsets = cut.columns.offsets[0]
                 own[plan.order] = offsets[1:] - offsets[:-1] - 1
-            place(found[:, 0], plan, bits)
 
     def _one_by_one(self, bits: Floats, columns: NDArray[np.int64]) -> None:
         """Do the same with a table of counts for every step."""
@@ -126,13 +125,16 @@ class Search:
         return records.fixed.cuts(counted.fixed_edges), searched
 
 
-def place(found: Floats, plan: Layout, bits: Floats) -> None:
-    """Put what was found [..., step, rows] where it belongs [..., rows - 2, step].
+def information(
+    left: Cut, right: Cut, pairs: NDArray[np.int64], plan: Layout, bits: Floats, n: int
+) -> None:
+    """Set the information [orientation, pair, rows - 2, step] of the steps of a layout.
 
     No grid has more rows than its step allows; there ``bits`` keep what they are.
     """
+    found = _kernels.tiled.entries(left, right, pairs, plan.starts, plan.rows, xlogx_table(n))
     step, rows = plan.entries
-    bits[..., rows - 2, plan.order[step]] = found[..., step, rows]
+    bits[:, :, rows - 2, plan.order[step]] = found[:, :, step, rows]
 
 
 def _smallest_best(matrix: Floats) -> tuple[int, int]:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmic import _validate, frames
-from dpmic._validate import Bounds, Interval, Limits, Master, Ties
-from dpmic.counts.memory import ClumpedRecords, Records
+from dpmic._validate import Bounds, Limits, Master, Ties
 from dpmic.errors import ParameterError
-from dpmic.grids import Axis, MassAxis, RangeAxis, Step, steps
+from dpmic.grids import MassAxis
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.methods import Binned, Method, range_search
 
-__all__ = ["mic", "mice", "micr", "range_axis", "range_search", "search_between"]
-
-Floats = NDArray[np.float64]
-
-MAX_UNCONSTRAINED = 4_000
-"""Most records with c = inf: the search is quadratic in them."""
+__all__ = ["mic", "mice", "micr"]
 
 
 def mice(
@@ -80,11 +73,8 @@ def mice(
     (0.969, 2, 17)
     """
     pair = frames.pair(x, y, data=data, missing=missing)
-    n = pair.x.size
-    limits = _validate.limits(
-        n, alpha=alpha, B=B, c=c, master=_validate.choice(master, "master", Master), atoms=n
-    )
-    _refuse_large_unconstrained(n, limits)
+    n, method = pair.x.size, Method("mice", alpha, B, c, master)
+    limits = method.limits(n)
     if _validate.choice(ties, "ties", Ties) == "random":
         generator = _validate.generator(rng)
         x_axis = MassAxis.ranked(pair.x, generator.permutation(n))
@@ -93,7 +83,7 @@ def mice(
         raise ParameterError("rng", "grouped ties need no random order", "pass ties='random' too")
     else:
         x_axis, y_axis = MassAxis.grouped(pair.x), MassAxis.grouped(pair.y)
-    search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(limits))
+    search = method.search(Binned(x_axis, x_axis), Binned(y_axis, y_axis), limits)
     return _score("mice", limits, search, ties=ties)
 
 
@@ -137,11 +127,7 @@ def micr(
     1.0
     """
     pair = frames.pair(x, y, data=data, missing=missing)
-    n = pair.x.size
-    limits = _validate.limits(
-        n, alpha=alpha, B=B, c=c, master=_validate.choice(master, "master", Master), atoms=math.inf
-    )
-    _refuse_large_unconstrained(n, limits)
+    limits = Method("micr", alpha, B, c, master).limits(pair.x.size)
     box = _validate.bounds(bounds)
     return _score("micr", limits, range_search(pair.x, pair.y, box, limits), bounds=box)
 
@@ -181,30 +167,10 @@ def mic(
     1.0
     """
     pair = frames.pair(x, y, data=data, missing=missing)
-    n = pair.x.size
-    limits = _validate.limits(n, alpha=alpha, B=B, c=c, master="minepy", atoms=n)
-    _refuse_large_unconstrained(n, limits)
-    x_axis, y_axis = MassAxis.grouped(pair.x, slack=0), MassAxis.grouped(pair.y, slack=0)
-    by_x, by_y = ClumpedRecords(x_axis, y_axis), ClumpedRecords(y_axis, x_axis)
-    return _score("mic", limits, Search(by_x, by_y, steps(limits, more_rows=True)))
-
-
-def range_search(x: Floats, y: Floats, box: Bounds, limits: Limits) -> Search:
-    """Return the search of MICr, whose grids depend on the bounds and limits alone."""
-    plan = steps(limits)
-    x_fixed, x_free = _range_axes(x, box[0], plan)
-    y_fixed, y_free = _range_axes(y, box[1], plan)
-    return Search(Records(x_fixed, y_free), Records(y_fixed, x_free), plan)
-
-
-def range_axis(values: Floats, interval: Interval, limits: Limits) -> Axis:
-    """Bin one variable for MICr, once for all pairs that it takes part in; c must be finite."""
-    return _range_axes(values, interval, steps(limits))[0]
-
-
-def search_between(x: Axis, y: Axis, limits: Limits) -> Search:
-    """Return the search of MICr on two variables binned by :func:`range_axis`."""
-    return Search(Records(x, y), Records(y, x), steps(limits))
+    method = Method("mic", alpha, B, c)
+    limits = method.limits(pair.x.size)
+    search = method.search(method.bin(pair.x, limits), method.bin(pair.y, limits), limits)
+    return _score("mic", limits, search)
 
 
 def _score(
@@ -227,24 +193,3 @@ def _score(
         grid=grid,
         matrix=matrix,
     )
-
-
-def _range_axes(values: Floats, interval: Interval, plan: tuple[Step, ...]) -> tuple[Axis, Axis]:
-    """Return one variable as the fixed and as the searched axis of MICr."""
-    sizes = {step.columns for step in plan}
-    if math.isfinite(plan[0].master):
-        masters = {int(step.master) for step in plan}
-        axis = RangeAxis.of(values, interval, frozenset(sizes | masters))
-        return axis, axis
-    # c = inf: any cut between distinct clamped values (the paper's unconstrained MICr).
-    clamped = np.clip(values, *interval)
-    return RangeAxis.of(clamped, interval, frozenset(sizes)), MassAxis.grouped(clamped)
-
-
-def _refuse_large_unconstrained(n: int, limits: Limits) -> None:
-    if math.isinf(limits.c) and n > MAX_UNCONSTRAINED:
-        raise ParameterError(
-            f"c = inf with n = {n}",
-            f"cuts between any two of more than {MAX_UNCONSTRAINED} values take minutes or hours",
-            "pass a finite c; c = 15 is the usual choice",
-        )

@@ -1,0 +1,79 @@
+"""The bounds of a table's columns, by name or one after the other."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpmic import _validate
+from dpmic._validate import Interval
+from dpmic.errors import InputError, ParameterError, shown
+from dpmic.frames.tables import Source
+
+__all__ = ["bounded", "position"]
+
+
+def bounded(source: Source, bounds: Any) -> tuple[Source, tuple[Interval, ...]]:
+    """Return the columns that have bounds, with these; no value is looked at.
+
+    Bounds by name choose exactly the columns they name, in the order of the table; a sequence
+    has an interval for each column.
+    """
+    if isinstance(bounds, Mapping):
+        given = _by_name(bounds, source.names)
+    else:
+        given = dict(enumerate(_in_order(bounds, len(source.names))))
+    names = tuple(source.names[i] for i in given)
+    chosen = replace(source, columns=tuple(source.columns[i] for i in given), names=names)
+    ends = given.values()
+    return chosen, tuple(_validate.interval(own, names[i]) for i, own in enumerate(ends))
+
+
+def position(wanted: Any, names: tuple[str, ...], role: str) -> int:
+    """Return where a column is; one without a text for a name is called by its position."""
+    called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
+    if called in names:
+        return names.index(called)
+    close = difflib.get_close_matches(called or "", names)
+    listed = ", ".join(map(repr, close or names[:10]))
+    if not close and len(names) > 10:
+        listed += ", ..."
+    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    what = "column" if role != "target" else "column with bounds"
+    raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)
+
+
+def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
+    """Return intervals by the position of their columns, in the order of the table."""
+    given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
+    if len(given) < len(bounds):
+        raise ParameterError("bounds", "two of its names mean one column", "name each column once")
+    return {i: given[i] for i in sorted(given)}
+
+
+def _in_order(bounds: Any, width: int) -> Sequence[Any]:
+    """Return an interval for each column."""
+    members = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
+    if not isinstance(members, Sequence) or isinstance(members, str):
+        raise ParameterError(
+            f"bounds = {shown(bounds)}",
+            "every column that takes part needs bounds, from what it means",
+            "pass {'age': (0, 120), ...}, or one interval for each column",
+        )
+    if len(members) == 2 and all(isinstance(end, int | float) for end in members):
+        raise ParameterError(
+            f"bounds = {shown(bounds)}",
+            "this is one interval, and every column needs its own",
+            f"pass [{shown(tuple(members))}] * {width}, or {{'age': (0, 120), ...}}",
+        )
+    if len(members) != width:
+        raise ParameterError(
+            f"bounds of {len(members)} columns",
+            f"the table has {width}",
+            "pass one interval for each column, or {'age': (0, 120), ...} for some",
+        )
+    return members

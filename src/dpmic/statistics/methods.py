@@ -1,0 +1,112 @@
+"""A statistic with its options: how a variable is binned, and how a pair is searched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate
+from dpmic._validate import Bounds, Interval, Limits, Master
+from dpmic.counts.memory import ClumpedRecords, Records
+from dpmic.errors import ParameterError
+from dpmic.grids import Axis, MassAxis, RangeAxis, Steps, steps
+from dpmic.statistics.characteristic import Search
+
+__all__ = [
+    "Binned",
+    "Method",
+    "Statistic",
+    "by_range",
+    "range_search",
+    "refuse_large_unconstrained",
+]
+
+Floats = NDArray[np.float64]
+Statistic = Literal["mice", "micr", "mic"]
+
+MAX_UNCONSTRAINED = 4_000
+"""Most records with c = inf: the search is quadratic in them."""
+
+
+class Binned(NamedTuple):
+    """A variable as the axis that is cut into fixed columns, and as the one to be searched."""
+
+    fixed: Axis
+    free: Axis
+
+
+@dataclass(frozen=True)
+class Method:
+    """One of the statistics and what its grids are; ``mic`` has a master of its own."""
+
+    statistic: Statistic
+    alpha: float
+    B: float | None
+    c: float
+    master: Master = "reshef"
+
+    def limits(self, n: int) -> Limits:
+        """Return how far the search of n records goes, or refuse the options."""
+        sized = _validate.choice(self.master, "master", Master)
+        limits = _validate.limits(
+            n,
+            alpha=self.alpha,
+            B=self.B,
+            c=self.c,
+            master="minepy" if self.statistic == "mic" else sized,
+            atoms=math.inf if self.statistic == "micr" else n,
+        )
+        refuse_large_unconstrained(n, limits.c)
+        return limits
+
+    def steps(self, limits: Limits) -> Steps:
+        """Return the runs of a search."""
+        return steps(limits, more_rows=self.statistic == "mic")
+
+    def bin(self, values: Floats, limits: Limits, interval: Interval | None = None) -> Binned:
+        """Bin one variable, once for all pairs that it takes part in; MICr needs its interval."""
+        if interval is not None:
+            return by_range(values, interval, self.steps(limits))
+        axis = MassAxis.grouped(values, slack=0 if self.statistic == "mic" else 1)
+        return Binned(axis, axis)
+
+    def search(self, x: Binned, y: Binned, limits: Limits) -> Search:
+        """Return the search of a pair."""
+        if self.statistic == "mic":  # whose axes are all by mass
+            by_x, by_y = ClumpedRecords(x.fixed, y.free), ClumpedRecords(y.fixed, x.free)  # type: ignore[arg-type]
+            return Search(by_x, by_y, self.steps(limits))
+        return Search(Records(x.fixed, y.free), Records(y.fixed, x.free), self.steps(limits))
+
+
+def range_search(x: Floats, y: Floats, box: Bounds, limits: Limits) -> Search:
+    """Return the search of MICr, whose grids depend on the bounds and limits alone."""
+    plan = steps(limits)
+    a, b = by_range(x, box[0], plan), by_range(y, box[1], plan)
+    return Search(Records(a.fixed, b.free), Records(b.fixed, a.free), plan)
+
+
+def by_range(values: Floats, interval: Interval, plan: Steps) -> Binned:
+    """Bin one variable for MICr."""
+    sizes = {step.columns for step in plan}
+    if math.isfinite(plan[0].master):
+        masters = {int(step.master) for step in plan}
+        axis = RangeAxis.of(values, interval, frozenset(sizes | masters))
+        return Binned(axis, axis)
+    # c = inf: any cut between distinct clamped values (the paper's unconstrained MICr).
+    clamped = np.clip(values, *interval)
+    fixed = RangeAxis.of(clamped, interval, frozenset(sizes))
+    return Binned(fixed, MassAxis.grouped(clamped))
+
+
+def refuse_large_unconstrained(n: int, c: float) -> None:
+    """Refuse cuts between any two of too many values."""
+    if math.isinf(c) and n > MAX_UNCONSTRAINED:
+        raise ParameterError(
+            f"c = inf with n = {n}",
+            f"cuts between any two of more than {MAX_UNCONSTRAINED} values take minutes or hours",
+            "pass a finite c; c = 15 is the usual choice",
+        )

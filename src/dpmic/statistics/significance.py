@@ -1,0 +1,203 @@
+"""Is there any dependence at all? TICe against what permutations give.
+
+Every grid of a search cuts an axis at some of a few places. So TICe depends on the records only
+through their counts in the cells between all those cuts, about 22 x 22 for B = 9 and c = 5, and a
+random permutation of one column gives a random table with the same margins. Such tables are drawn
+directly, many at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _kernels, _validate, frames
+from dpmic._validate import Limits
+from dpmic.errors import ParameterError
+from dpmic.grids import MassAxis, Steps, steps
+from dpmic.results import IndependenceTest
+from dpmic.statistics.characteristic import xlogx_table
+
+__all__ = ["Cells", "independence_test", "null", "observed", "pvalue"]
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+AT_ONCE = 2**19
+"""Numbers in the tables, or matrices, that are held at a time: 4 MB, near to the processor."""
+
+MAX_PARTS = 1024
+"""Most parts of an axis: each permutation has a table of the square of that."""
+
+MOST_SHUFFLED = 2**14
+"""With more records than this, drawing a table by its margins is faster than shuffling."""
+
+TIE = 1e-12
+"""A statistic this close to the observed one counts as equal to it: rounding may differ."""
+
+
+class Partitions(NamedTuple):
+    """Partition i has ``edges[offsets[i] : offsets[i + 1]]``: columns, then masters."""
+
+    edges: NDArray[np.int32]
+    offsets: Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """A variable cut at every place where some grid may cut it, once for all its pairs.
+
+    ``parts`` are the part of each record, ``margin`` the records in each part, and ``partitions``
+    the columns of every step and the master of every group of ``plan``, in such parts.
+    """
+
+    plan: Steps
+    parts: NDArray[np.int32]
+    margin: Counts
+    partitions: Partitions
+
+    @classmethod
+    def of(cls, axis: MassAxis, limits: Limits) -> Cells:
+        """Cut an axis; too many parts are refused."""
+        plan = steps(limits)
+        columns, begins = axis.partitions(plan.layout.columns, masters=False)
+        masters, then = axis.partitions(plan.layout.masters, masters=True)
+        edges = np.concatenate((columns, masters))
+        offsets = np.concatenate((begins, then[1:] + begins[-1]))
+        together = np.array([0, offsets.size - 1])
+        parts, (size,), own = _kernels.counting.unite(edges, offsets, together, axis.atoms)
+        if size > MAX_PARTS:
+            raise ParameterError(
+                f"B = {limits.B:.6g} with c = {limits.c:g}",
+                f"each permutation would have a table of {size} parts, more than {MAX_PARTS}",
+                "pass a smaller B or c; B=9 and c=5 are usual",
+            )
+        margin = np.bincount(parts[0], minlength=size)
+        return cls(plan, parts[0], margin, Partitions(own, offsets))
+
+
+def observed(x: Cells, y: Cells) -> float:
+    """Return the TICe of two variables."""
+    shape = x.margin.size, y.margin.size
+    places = np.ravel_multi_index((x.parts, y.parts), shape)
+    table = np.bincount(places, minlength=shape[0] * shape[1]).reshape(1, *shape)
+    return float(_totals(table, x, y)[0])
+
+
+def null(x: Cells, y: Cells, permutations: int, generator: np.random.Generator) -> Floats:
+    """Return the TICe of random permutations of one variable's records."""
+    shape = x.margin.size, y.margin.size
+    most = max(AT_ONCE // max(shape[0] * shape[1], len(x.plan) ** 2), 1)
+    tables, order = np.empty((min(most, permutations), *shape), np.int64), y.parts.copy()
+    found = np.empty(permutations)
+    for first in range(0, permutations, most):
+        batch = found[first : first + most]
+        if order.size <= MOST_SHUFFLED:
+            with generator.bit_generator.lock:  # as numpy does
+                _kernels.permutations.shuffle(generator, x.parts, order, tables[: batch.size])
+        else:
+            tables = _drawn(x.margin, y.margin, batch.size, generator)
+        batch[:] = _totals(tables[: batch.size], x, y)
+    return found
+
+
+def _drawn(x: Counts, y: Counts, size: int, generator: np.random.Generator) -> Counts:
+    """Draw tables by their margins, which takes no longer for more records (Patefield 1981)."""
+    from scipy.stats import random_table
+
+    tables: Counts = random_table(x, y).rvs(size, method="patefield", random_state=generator)
+    return tables
+
+
+def pvalue(observed: float, null: Floats) -> float:
+    """Return how often chance gives as much as was observed, which itself counts once.
+
+    So it is never 0, and at most ``a`` with probability at most ``a`` under independence.
+    """
+    return float((1 + np.count_nonzero(null >= observed - TIE)) / (1 + null.size))
+
+
+def _totals(tables: Counts, x: Cells, y: Cells) -> Floats:
+    """Return the sum of the equicharacteristic matrix of each table."""
+    plan, size = x.plan.layout, len(x.plan)
+    found = _kernels.tiled.tabled(
+        tables, x.partitions, y.partitions, plan.starts, plan.rows, xlogx_table(x.parts.size)
+    )
+    bits = np.zeros((2, len(tables), size, size))
+    step, rows = plan.entries
+    bits[:, :, rows - 2, plan.order[step]] = found[:, :, step, rows]
+    parts = np.arange(2, size + 2)
+    entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
+    merged = np.maximum(entries[0], entries[1].swapaxes(1, 2))
+    totals: Floats = merged.reshape(len(tables), -1).sum(axis=1)
+    return totals
+
+
+def independence_test(
+    x: Any,
+    y: Any,
+    *,
+    data: Any = None,
+    permutations: int = 10_000,
+    B: float = 9,
+    c: float = 5,
+    rng: np.random.Generator | int | None = None,
+    missing: frames.Missing = "raise",
+) -> IndependenceTest:
+    """Test whether two variables are independent, with TICe and a permutation null.
+
+    The statistic is the Total Information Coefficient, ``dpmic.mice(x, y, B=9, c=5).tic()``. It
+    is compared with the same of random permutations of one column, which keep both columns as
+    they are and break any relation between them. Rows must be independent of each other: time
+    series, and several rows for each person, void the p-value.
+
+    Parameters
+    ----------
+    x, y : array-like or str
+        Two columns of at least 4 finite numbers, or their names in ``data``.
+    data : frame, optional
+        A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
+    permutations : int
+        How many to draw; the smallest possible p-value is 1 / (permutations + 1).
+    B, c : float
+        The most cells in a grid, and master parts for each wished part, as for
+        :func:`dpmic.mice`. Few cells have more power against independence.
+    rng : numpy.random.Generator or int, optional
+        Source of the permutations; a whole number makes the result reproducible.
+    missing : {"raise", "drop"}
+        Refuse missing values, or leave such records out.
+
+    Returns
+    -------
+    IndependenceTest
+        ``pvalue`` is never 0, and 1 for a constant column.
+
+    Examples
+    --------
+    >>> import numpy as np, dpmic
+    >>> rng = np.random.default_rng(7)
+    >>> x = rng.uniform(-1, 1, 200)
+    >>> y = x**2 + rng.normal(0, 0.3, 200)
+    >>> dpmic.independence_test(x, y, permutations=999, rng=0).pvalue
+    0.001
+    >>> dpmic.independence_test(x, rng.permutation(y), permutations=999, rng=0).pvalue
+    0.532
+    """
+    draws = _validate.whole(permutations, "permutations", least=1)
+    generator = _validate.generator(rng)
+    pair = frames.pair(x, y, data=data, missing=missing)
+    n = pair.x.size
+    limits = _validate.limits(n, alpha=None, B=_validate.real(B, "B"), c=c, atoms=n)
+    own, other = (Cells.of(MassAxis.grouped(values), limits) for values in (pair.x, pair.y))
+    statistic, drawn = observed(own, other), null(own, other, draws, generator)
+    return IndependenceTest(
+        statistic=statistic,
+        pvalue=pvalue(statistic, drawn),
+        n=n,
+        B=limits.B,
+        c=limits.c,
+        null=drawn,
+    )

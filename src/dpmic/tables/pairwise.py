@@ -1,0 +1,266 @@
+"""The public functions for whole tables: ``pairwise`` and ``cross``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate, frames
+from dpmic._validate import Interval, Master
+from dpmic.errors import InputError, ParameterError, shown
+from dpmic.frames import LEAST_RECORDS, Missing
+from dpmic.results import Pairwise
+from dpmic.statistics.blocks import Pairing
+from dpmic.statistics.methods import Method, Statistic
+from dpmic.tables.checkpoint import Checkpoint
+from dpmic.tables.progress import bar
+from dpmic.tables.work import Piece, Side, Work
+
+__all__ = ["cross", "pairwise"]
+
+Arrays = dict[str, NDArray[Any]]
+Intervals = tuple[Interval | None, ...]
+Path = str | os.PathLike[str]
+
+
+def pairwise(
+    table: Any,
+    *,
+    statistic: Statistic = "mice",
+    bounds: Any = None,
+    alpha: float = 0.6,
+    B: float | None = None,
+    c: float = 15,
+    master: Master = "reshef",
+    tic: bool = False,
+    missing: Missing = "raise",
+    workers: int | None = None,
+    out: Path | None = None,
+) -> Pairwise:
+    """Score the dependence of every pair of columns of a table.
+
+    Every column is ranked once, pairs are spread over the cores, and where this takes longer
+    than a second a bar on the terminal shows how far it is.
+
+    Parameters
+    ----------
+    table : frame or ndarray
+        A pandas, polars or pyarrow table, or an array with a row for each record.
+    statistic : {"mice", "micr", "mic"}
+        :func:`mice`, :func:`micr` or :func:`mic`.
+    bounds : mapping or sequence, optional
+        For ``micr``: ``{"age": (0, 120), ...}`` for the columns that take part, or an interval
+        for each column.
+    alpha, B, c, master
+        As for :func:`mice`; ``mic`` has a master of its own.
+    tic : bool
+        Whether to return the Total Information Coefficient too. It needs every entry of each
+        characteristic matrix; the largest alone is found sooner.
+    missing : {"raise", "drop"}
+        Refuse missing values, or leave out, for each pair, the records where one of both is
+        missing; pairs of fewer than four records then score NaN.
+    workers : int, optional
+        Threads; by default one for each core.
+    out : path, optional
+        A ``.parquet`` file for the scores. Finished pairs are kept beside it while work goes on:
+        the same call takes up what was interrupted, and reads what is finished.
+
+    Returns
+    -------
+    Pairwise
+        ``result.matrix`` is symmetric, with NaN on its diagonal; ``result.top(10)`` are the
+        strongest pairs.
+
+    Examples
+    --------
+    >>> import numpy as np, dpmic
+    >>> x = np.random.default_rng(7).uniform(-1, 1, (500, 3))
+    >>> x[:, 2] = x[:, 0] ** 2
+    >>> scores = dpmic.pairwise(x)
+    >>> scores.top(1)
+    (('0', '2', 0.962...),)
+    """
+    method, threads = _method(statistic, alpha, B, c, master), _threads(workers)
+    source, intervals = _find(table, method, bounds)
+    frames.refuse_single(source)
+    side = _read(source, intervals, missing)
+    work = Work(method, side, side, Pairing(len(side.names)), _flag(tic, "tic"), missing == "drop")
+    return _score(work, threads, out)
+
+
+def cross(
+    left: Any,
+    right: Any,
+    *,
+    statistic: Statistic = "mice",
+    bounds: Any = None,
+    alpha: float = 0.6,
+    B: float | None = None,
+    c: float = 15,
+    master: Master = "reshef",
+    tic: bool = False,
+    missing: Missing = "raise",
+    workers: int | None = None,
+    out: Path | None = None,
+) -> Pairwise:
+    """Score the dependence of every column of one table with every column of another.
+
+    Parameters
+    ----------
+    left, right : frame or ndarray
+        Two tables with the same records in the same order.
+    bounds : (left, right), optional
+        For ``micr``: the bounds of both tables, each as for :func:`pairwise`.
+    statistic, alpha, B, c, master, tic, missing, workers, out
+        As for :func:`pairwise`.
+
+    Returns
+    -------
+    Pairwise
+        ``result.matrix`` has a row for each column on the left.
+
+    Examples
+    --------
+    >>> import numpy as np, dpmic
+    >>> x = np.random.default_rng(7).uniform(-1, 1, (500, 3))
+    >>> dpmic.cross(x, x[:, :1] ** 2).matrix.round(2)
+    array([[0.97],
+           [0.11],
+           [0.11]])
+    """
+    method, threads = _method(statistic, alpha, B, c, master), _threads(workers)
+    found = [_find(t, method, own) for t, own in zip((left, right), _both(bounds), strict=True)]
+    one, other = (_read(source, intervals, missing) for source, intervals in found)
+    if one.n != other.n:
+        raise InputError(
+            f"the left table has {one.n} rows and the right one {other.n}",
+            "each record is a row of both",
+            "pass tables with the same records",
+        )
+    pairing = Pairing(len(one.names), len(other.names))
+    work = Work(method, one, other, pairing, _flag(tic, "tic"), missing == "drop")
+    return _score(work, threads, out)
+
+
+def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
+    _validate.choice(statistic, "statistic", Statistic)
+    return Method(statistic, alpha, B, c, master)
+
+
+def _threads(workers: int | None) -> int:
+    """Return how many threads to use: by default as many as this process may."""
+    if workers is not None:
+        return _validate.whole(workers, "workers", least=1)
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name} = {shown(value)}", "this is a switch", "pass True or False")
+    return bool(value)
+
+
+def _both(bounds: Any) -> tuple[Any, Any]:
+    """Return the bounds of two tables."""
+    if bounds is None:
+        return None, None
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ParameterError(
+            f"bounds = {shown(bounds)}",
+            "each of both tables has bounds of its own",
+            "pass ({'age': (0, 120), ...}, {'pay': (0, 5000), ...})",
+        )
+    return bounds[0], bounds[1]
+
+
+def _find(table: Any, method: Method, bounds: Any) -> tuple[frames.Source, Intervals]:
+    """Find the columns that take part, and for MICr their intervals."""
+    source = frames.find_all(table)
+    if method.statistic == "micr":
+        if bounds is None:
+            raise ParameterError(
+                "bounds",
+                "micr draws its grids between bounds, from what each column means",
+                "pass {'age': (0, 120), ...}, or statistic='mice', which needs none",
+            )
+        return frames.bounded(source, bounds)
+    if bounds is not None:
+        raise ParameterError(
+            "bounds", f"{method.statistic} has none", "leave them out, or pass statistic='micr'"
+        )
+    return source, (None,) * len(source.names)
+
+
+def _read(source: frames.Source, intervals: Intervals, missing: Missing) -> Side:
+    """Read the columns; gaps are refused, or left for each pair."""
+    _validate.choice(missing, "missing", Missing)
+    columns = frames.read_all(source, missing=missing)
+    if columns[0].size < LEAST_RECORDS:
+        raise InputError(
+            f"the table has {columns[0].size} rows",
+            f"a score needs at least {LEAST_RECORDS} records",
+            "pass more data",
+        )
+    return Side(source.names, columns, intervals)
+
+
+def _score(work: Work, threads: int, out: Path | None) -> Pairwise:
+    """Do the work, and keep what is finished if a file is named."""
+    limits, pairs = work.limits, work.pairing.count
+    parameters: dict[str, Any] = {"B": limits.B, "c": limits.c, "master": limits.master}
+    if work.method.statistic == "micr":
+        sides = (work.left,) if work.pairing.right is None else (work.left, work.right)
+        parameters["bounds"] = [[list(ends or ()) for ends in side.intervals] for side in sides]
+    facts: dict[str, Any] = {
+        "statistic": work.method.statistic,
+        "names": work.left.names,
+        "others": None if work.pairing.right is None else work.right.names,
+        "n": work.left.n,
+        "parameters": parameters,
+    }
+    with ExitStack() as stack:
+        checkpoint = None
+        found: dict[str, Any] = {}
+        done = np.zeros(pairs, bool)
+        if out is not None:
+            data = [side.digest() for side in (work.left, work.right)]
+            identity = {**facts, "data": data, "tic": work.total, "missing": work.gaps}
+            checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
+            _put(found, done, checkpoint.known(), pairs)
+        advance = stack.enter_context(bar(pairs, int(done.sum())))
+        for positions, columns in _made(work.pieces(done.copy()), threads):
+            _put(found, done, {"position": positions, **columns}, pairs)
+            if checkpoint is not None:
+                checkpoint.add(positions, columns)
+            advance(positions.size)
+        result = Pairwise(**facts, **found)
+        if checkpoint is not None:
+            checkpoint.finish(result)
+    return result
+
+
+def _put(found: Arrays, done: NDArray[np.bool_], columns: Mapping[str, Any], pairs: int) -> None:
+    """Put the numbers of some pairs where they belong."""
+    positions = columns["position"]
+    done[positions] = True
+    for name, values in columns.items():
+        if name != "position":
+            found.setdefault(name, np.empty(pairs, values.dtype))[positions] = values
+
+
+def _made(pieces: Iterable[Piece], threads: int) -> Iterator[Any]:
+    """Return what was found as it comes; kernels let threads run at once."""
+    if threads == 1:
+        yield from (piece() for piece in pieces)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=threads, backend="threading", return_as="generator_unordered")
+    yield from parallel(delayed(piece)() for piece in pieces)

@@ -1,0 +1,199 @@
+"""The scores of many pairs, cut into pieces that any thread can do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import summaries
+from dpmic._validate import Interval, Limits
+from dpmic.counts.memory import Cut
+from dpmic.frames import LEAST_RECORDS
+from dpmic.grids import Steps
+from dpmic.statistics import blocks
+from dpmic.statistics.blocks import Pairing
+from dpmic.statistics.methods import Binned, Method
+
+__all__ = ["Piece", "Side", "Work"]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Found = tuple[Places, dict[str, NDArray[Any]]]
+Piece = Callable[[], Found]
+
+SECONDS = 0.05
+"""How long a piece may take, as far as that can be foreseen: Ctrl-C waits for it."""
+
+LOOKUP, RECORD, PAIR = 0.5e-9, 3e-9, 20e-6
+"""Seconds for a value of f, for counting a record once, and for what else a pair needs."""
+
+TILE = 256
+"""Columns of a tile where nothing is cut beforehand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Columns of a table as they were read, NaN where a value is missing, and their intervals."""
+
+    names: tuple[str, ...]
+    columns: tuple[Floats, ...]
+    intervals: tuple[Interval | None, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.columns[0].size
+
+    @cached_property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which columns have no gap."""
+        return np.array([not np.isnan(values).any() for values in self.columns])
+
+    def digest(self) -> str:
+        """Return a fingerprint of the values."""
+        seen = hashlib.sha256()
+        for values in self.columns:
+            seen.update(values.tobytes())
+        return seen.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All that the scores of a table, or of two, depend on.
+
+    ``total`` asks for the Total Information Coefficient too, which needs every entry; ``gaps``
+    for the number of records of each pair.
+    """
+
+    method: Method
+    left: Side
+    right: Side
+    pairing: Pairing
+    total: bool = False
+    gaps: bool = False
+
+    @cached_property
+    def limits(self) -> Limits:
+        """How far the search of complete columns goes."""
+        return self.method.limits(self.left.n)
+
+    @cached_property
+    def plan(self) -> Steps:
+        """The runs of that search."""
+        return self.method.steps(self.limits)
+
+    @cached_property
+    def _binned(self) -> tuple[list[Binned | None], list[Binned | None]]:
+        """The complete columns of both sides, binned once; None for those with gaps."""
+        left = self._bin(self.left)
+        return left, left if self.right is self.left else self._bin(self.right)
+
+    def _bin(self, side: Side) -> list[Binned | None]:
+        each = zip(side.columns, side.intervals, side.whole, strict=True)
+        return [
+            self.method.bin(values, self.limits, interval) if whole else None
+            for values, interval, whole in each
+        ]
+
+    def scores(self) -> Floats:
+        """Score all pairs in this thread."""
+        mic = np.empty(self.pairing.count)
+        for piece in self.pieces(np.zeros(mic.size, bool)):
+            positions, found = piece()
+            mic[positions] = found["mic"]
+        return mic
+
+    def pieces(self, done: NDArray[np.bool_]) -> Iterator[Piece]:
+        """Return what there is to do for the pairs that are not done, tile by tile."""
+        # The masters of mic depend on the pair; and very long columns are cut for one pair only.
+        shared = self.method.statistic != "mic"
+        size = blocks.most_at_once(self.plan, self.left.n) if shared else 0
+        for rows, columns in self.pairing.tiles(size or TILE):
+            i, j = self.pairing.within(rows, columns)
+            left = ~done[self.pairing.positions(i, j)]
+            i, j = i[left], j[left]
+            together = self.left.whole[i] & self.right.whole[j] & bool(size)
+            yield from self._in_tile(rows, columns, i[together], j[together])
+            i, j = i[~together], j[~together]
+            for part in _parts(i.size, self._seconds + 1e-3):
+                yield partial(self._one_by_one, i[part], j[part])
+
+    def _in_tile(self, rows: range, columns: range, i: Places, j: Places) -> Iterator[Piece]:
+        """Return the pieces of a tile whose columns are cut once for all of them."""
+        if not i.size:
+            return
+        left, right = self._binned
+        above, own = _cut(left, rows, self.plan)
+        aside, other = _cut(right, columns, self.plan)
+        pairs = np.stack((own[i - rows.start], other[j - columns.start]), axis=1)
+        for part in _parts(i.size, self._seconds):
+            yield partial(self._together, above, aside, pairs[part], i[part], j[part])
+
+    @property
+    def _seconds(self) -> float:
+        """About how long a pair takes."""
+        layout = self.plan.layout
+        rows = np.minimum([step.master for step in self.plan], self.left.n)
+        lookups = float(np.sum(rows**2 * [step.columns + 1 for step in self.plan]))
+        counted = 2 * self.left.n * len(layout.masters)
+        return lookups * LOOKUP + counted * RECORD + PAIR
+
+    def _together(self, left: Cut, right: Cut, pairs: Places, i: Places, j: Places) -> Found:
+        """Score pairs of complete columns in one call."""
+        n = self.left.n
+        if self.total:
+            found = blocks.matrices(left, right, pairs, self.plan, n)
+            mic, tic = np.nanmax(found, (1, 2)), np.nansum(found, (1, 2))
+        else:
+            mic = tic = blocks.largest(left, right, pairs, self.plan, n)
+        return self._found(i, j, mic, tic, np.full(i.size, n))
+
+    def _one_by_one(self, i: Places, j: Places) -> Found:
+        """Score each pair by itself, on the records that are complete in both columns."""
+        rows = [self._alone(int(a), int(b)) for a, b in zip(i, j, strict=True)]
+        return self._found(i, j, *map(np.array, zip(*rows, strict=True)))
+
+    def _found(self, i: Places, j: Places, mic: Floats, tic: Floats, records: Places) -> Found:
+        """Return what was asked for of some pairs."""
+        columns: dict[str, NDArray[Any]] = {"mic": mic}
+        if self.total:
+            columns["tic"] = tic
+        if self.gaps:
+            columns["records"] = records
+        return self.pairing.positions(i, j), columns
+
+    def _alone(self, i: int, j: int) -> tuple[float, float, int]:
+        """Return MIC, TIC and the number of records of one pair."""
+        x, y = self._binned[0][i], self._binned[1][j]
+        limits, n = self.limits, self.left.n
+        if x is None or y is None:
+            a, b = self.left.columns[i], self.right.columns[j]
+            both = ~(np.isnan(a) | np.isnan(b))
+            n = int(both.sum())
+            if n < LEAST_RECORDS:
+                return np.nan, np.nan, n
+            limits = self.method.limits(n)
+            x = self.method.bin(a[both], limits, self.left.intervals[i])
+            y = self.method.bin(b[both], limits, self.right.intervals[j])
+        matrix = self.method.search(x, y, limits).matrix()
+        return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
+
+
+def _cut(binned: list[Binned | None], places: range, plan: Steps) -> tuple[Cut, Places]:
+    """Cut the complete columns of a tile; where in the cut each is."""
+    own = [binned[i] for i in places]
+    complete = [variable for variable in own if variable is not None]
+    index = np.cumsum([variable is not None for variable in own]) - 1
+    return blocks.cut(complete, plan), index
+
+
+def _parts(count: int, seconds: float) -> Iterator[slice]:
+    """Cut a number of pairs, each of which takes so long, into parts of a piece each."""
+    size = max(int(SECONDS / seconds), 1)
+    return (slice(first, first + size) for first in range(0, count, size))
