@@ -195,14 +195,6 @@ def _merge(
 
 
 @compiled
-def _step(bits: Table, room: Room, table: Counts, edges: Counts, rows: int, xlogx: Table) -> None:
-    """Set the information of one step for each number of rows."""
-    _merge(room.cumulative, table, edges, rows)
-    _search(room, edges.size - 1, rows, min(bits.size - 1, rows), xlogx)
-    _bits(bits, room, edges.size - 1, rows, xlogx)
-
-
-@compiled
 def _room(left: Cut, right: Cut, most: int) -> tuple[Counts, Room]:
     """Return room for the table and the searches of any pair, in both orientations."""
     width = height = columns = 0
@@ -253,7 +245,10 @@ def entries(
                 _prefix(table, fixed.parts[u, g], free.parts[v, g], fixed.sizes[u, g], rows)
                 for i in range(starts[g], starts[g + 1]):
                     edges = fixed.edges[u, fixed.offsets[u, i] : fixed.offsets[u, i + 1]]
-                    _step(bits[turn, pair, i, : k_max[i] + 1], room, table, edges, rows, xlogx)
+                    _merge(room.cumulative, table, edges, rows)
+                    _search(room, edges.size - 1, rows, min(k_max[i], rows), xlogx)
+                    found = bits[turn, pair, i, : k_max[i] + 1]
+                    _bits(found, room, edges.size - 1, rows, xlogx)
     return bits
 
 
@@ -282,7 +277,10 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
                     for u in edges:
                         for t in range(rows + 1):
                             table[u, t] = whole[master[t], u] if turn else whole[u, master[t]]
-                    _step(bits[turn, index, i, : k_max[i] + 1], room, table, edges, rows, xlogx)
+                    _merge(room.cumulative, table, edges, rows)
+                    _search(room, edges.size - 1, rows, min(k_max[i], rows), xlogx)
+                    found = bits[turn, index, i, : k_max[i] + 1]
+                    _bits(found, room, edges.size - 1, rows, xlogx)
     return bits
 
 

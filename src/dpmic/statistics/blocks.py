@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,17 @@ class Pairing:
         if self.right is None:
             return i * (2 * self.left - i - 1) // 2 + (j - i - 1)
         return i * self.right + j
+
+    def places(self, position: int) -> tuple[int, int]:
+        """Return the pair that comes at a position."""
+        if self.right is not None:
+            return divmod(position, self.right)
+        # Row i begins at i m - i (i + 1) / 2: the largest i that does so at or before it.
+        i = bisect_right(range(self.left), position, key=self._begin) - 1
+        return i, position - self._begin(i) + i + 1
+
+    def _begin(self, i: int) -> int:
+        return i * (2 * self.left - i - 1) // 2
 
     def tiles(self, size: int) -> Iterator[tuple[range, range]]:
         """Return squares of variables, ``size`` wide, that have all pairs between them."""

@@ -164,7 +164,8 @@ def independence_test(
         How many to draw; the smallest possible p-value is 1 / (permutations + 1).
     B, c : float
         The most cells in a grid, and master parts for each wished part, as for
-        :func:`dpmic.mice`. Few cells have more power against independence.
+        :func:`dpmic.mice`. More cells see what goes up and down often, take longer, and see
+        a little less of what is monotone.
     rng : numpy.random.Generator or int, optional
         Source of the permutations; a whole number makes the result reproducible.
     missing : {"raise", "drop"}
@@ -188,9 +189,10 @@ def independence_test(
     """
     draws = _validate.whole(permutations, "permutations", least=1)
     generator = _validate.generator(rng)
+    _validate.real(B, "B")  # without it alpha would be asked for
     pair = frames.pair(x, y, data=data, missing=missing)
     n = pair.x.size
-    limits = _validate.limits(n, alpha=None, B=_validate.real(B, "B"), c=c, atoms=n)
+    limits = _validate.limits(n, alpha=None, B=B, c=c, atoms=n)
     own, other = (Cells.of(MassAxis.grouped(values), limits) for values in (pair.x, pair.y))
     statistic, drawn = observed(own, other), null(own, other, draws, generator)
     return IndependenceTest(

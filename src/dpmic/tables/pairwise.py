@@ -19,6 +19,7 @@ from dpmic.statistics.blocks import Pairing
 from dpmic.statistics.methods import Method, Statistic
 from dpmic.tables.checkpoint import Checkpoint
 from dpmic.tables.progress import bar
+from dpmic.tables.significance import Draws
 from dpmic.tables.work import Piece, Side, Work
 
 __all__ = ["cross", "pairwise"]
@@ -38,6 +39,10 @@ def pairwise(
     c: float = 15,
     master: Master = "reshef",
     tic: bool = False,
+    pvalues: bool = False,
+    pooled: bool = False,
+    permutations: int = 10_000,
+    rng: np.random.Generator | int | None = None,
     missing: Missing = "raise",
     workers: int | None = None,
     out: Path | None = None,
@@ -61,6 +66,18 @@ def pairwise(
     tic : bool
         Whether to return the Total Information Coefficient too. It needs every entry of each
         characteristic matrix; the largest alone is found sooner.
+    pvalues : bool
+        Whether to test each pair for independence, as :func:`independence_test` does: TICe with
+        B = 9 and c = 5 against permutations. ``result.qvalues`` and ``result.significant()``
+        allow for the number of pairs.
+    pooled : bool
+        Whether all pairs are compared with one pool of ``permutations`` draws, spread over them.
+        Much faster for many pairs, and exact where columns have no ties; else approximate.
+    permutations : int
+        How many for each pair, or for the pool.
+    rng : numpy.random.Generator or int, optional
+        Source of the permutations. With a whole number p-values are the same whatever the
+        workers.
     missing : {"raise", "drop"}
         Refuse missing values, or leave out, for each pair, the records where one of both is
         missing; pairs of fewer than four records then score NaN.
@@ -86,11 +103,12 @@ def pairwise(
     (('0', '2', 0.962...),)
     """
     method, threads = _method(statistic, alpha, B, c, master), _threads(workers)
+    draws = _draws(pvalues, pooled, permutations, rng)
     source, intervals = _find(table, method, bounds)
     frames.refuse_single(source)
-    side = _read(source, intervals, missing)
-    work = Work(method, side, side, Pairing(len(side.names)), _flag(tic, "tic"), missing == "drop")
-    return _score(work, threads, out)
+    side, pairing = _read(source, intervals, missing), Pairing(len(source.names))
+    work = Work(method, side, side, pairing, _flag(tic, "tic"), missing == "drop", draws)
+    return _score(work, threads, out, rng)
 
 
 def cross(
@@ -104,6 +122,10 @@ def cross(
     c: float = 15,
     master: Master = "reshef",
     tic: bool = False,
+    pvalues: bool = False,
+    pooled: bool = False,
+    permutations: int = 10_000,
+    rng: np.random.Generator | int | None = None,
     missing: Missing = "raise",
     workers: int | None = None,
     out: Path | None = None,
@@ -116,7 +138,7 @@ def cross(
         Two tables with the same records in the same order.
     bounds : (left, right), optional
         For ``micr``: the bounds of both tables, each as for :func:`pairwise`.
-    statistic, alpha, B, c, master, tic, missing, workers, out
+    statistic, alpha, B, c, master, tic, pvalues, pooled, permutations, rng, missing, workers, out
         As for :func:`pairwise`.
 
     Returns
@@ -134,6 +156,7 @@ def cross(
            [0.11]])
     """
     method, threads = _method(statistic, alpha, B, c, master), _threads(workers)
+    draws = _draws(pvalues, pooled, permutations, rng)
     found = [_find(t, method, own) for t, own in zip((left, right), _both(bounds), strict=True)]
     one, other = (_read(source, intervals, missing) for source, intervals in found)
     if one.n != other.n:
@@ -143,8 +166,8 @@ def cross(
             "pass tables with the same records",
         )
     pairing = Pairing(len(one.names), len(other.names))
-    work = Work(method, one, other, pairing, _flag(tic, "tic"), missing == "drop")
-    return _score(work, threads, out)
+    work = Work(method, one, other, pairing, _flag(tic, "tic"), missing == "drop", draws)
+    return _score(work, threads, out, rng)
 
 
 def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
@@ -165,6 +188,18 @@ def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name} = {shown(value)}", "this is a switch", "pass True or False")
     return bool(value)
+
+
+def _draws(pvalues: Any, pooled: Any, permutations: Any, rng: Any) -> Draws | None:
+    """Return how p-values are to be made, if they are."""
+    if not _flag(pvalues, "pvalues"):
+        for name, value in (("pooled", pooled), ("rng", rng)):
+            if value is not None and value is not False:
+                raise ParameterError(name, "only p-values need it", "pass pvalues=True too")
+        return None
+    count = _validate.whole(permutations, "permutations", least=1)
+    seed = int(_validate.generator(rng).integers(2**63))
+    return Draws(count, seed, _flag(pooled, "pooled"))
 
 
 def _both(bounds: Any) -> tuple[Any, Any]:
@@ -211,7 +246,7 @@ def _read(source: frames.Source, intervals: Intervals, missing: Missing) -> Side
     return Side(source.names, columns, intervals)
 
 
-def _score(work: Work, threads: int, out: Path | None) -> Pairwise:
+def _score(work: Work, threads: int, out: Path | None, rng: object) -> Pairwise:
     """Do the work, and keep what is finished if a file is named."""
     limits, pairs = work.limits, work.pairing.count
     parameters: dict[str, Any] = {"B": limits.B, "c": limits.c, "master": limits.master}
@@ -224,14 +259,14 @@ def _score(work: Work, threads: int, out: Path | None) -> Pairwise:
         "others": None if work.pairing.right is None else work.right.names,
         "n": work.left.n,
         "parameters": parameters,
+        "permutations": None if work.draws is None else work.draws.permutations,
     }
     with ExitStack() as stack:
         checkpoint = None
         found: dict[str, Any] = {}
         done = np.zeros(pairs, bool)
         if out is not None:
-            data = [side.digest() for side in (work.left, work.right)]
-            identity = {**facts, "data": data, "tic": work.total, "missing": work.gaps}
+            identity = {**facts, **_identity(work), "rng": rng if isinstance(rng, int) else None}
             checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
             _put(found, done, checkpoint.known(), pairs)
         advance = stack.enter_context(bar(pairs, int(done.sum())))
@@ -240,10 +275,20 @@ def _score(work: Work, threads: int, out: Path | None) -> Pairwise:
             if checkpoint is not None:
                 checkpoint.add(positions, columns)
             advance(positions.size)
-        result = Pairwise(**facts, **found)
+        result = Pairwise(**facts, pvalues=found.pop("pvalue", None), **found)
         if checkpoint is not None:
             checkpoint.finish(result)
     return result
+
+
+def _identity(work: Work) -> dict[str, Any]:
+    """Return what else the numbers in a file depend on."""
+    return {
+        "data": [side.digest() for side in (work.left, work.right)],
+        "tic": work.total,
+        "missing": "drop" if work.gaps else "raise",
+        "pooled": work.draws is not None and work.draws.pooled,
+    }
 
 
 def _put(found: Arrays, done: NDArray[np.bool_], columns: Mapping[str, Any], pairs: int) -> None:

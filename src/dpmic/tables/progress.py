@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Advance", "bar"]
+__all__ = ["bar"]
 
 PATIENCE = 1.0
 """Seconds without a bar: most work is done by then."""
 
 
-class Advance(Protocol):
-    """Tell that so many more pairs are done."""
-
-    def __call__(self, count: int) -> None: ...
-
-
 @contextmanager
-def bar(total: int, done: int) -> Iterator[Advance]:
-    """Show a bar on stderr, if that is a terminal and the work takes longer than a second."""
+def bar(total: int, done: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on stderr, if that is a terminal and the work takes longer than a second.
+
+    What is handed out tells it that so many more are done.
+    """
     begun, shown = time.monotonic(), done
     progress: Progress | None = None
     task: TaskID | None = None

@@ -19,6 +19,8 @@ from dpmic.grids import Steps
 from dpmic.statistics import blocks
 from dpmic.statistics.blocks import Pairing
 from dpmic.statistics.methods import Binned, Method
+from dpmic.tables import significance
+from dpmic.tables.significance import Draws, Null
 
 __all__ = ["Piece", "Side", "Work"]
 
@@ -68,7 +70,7 @@ class Work:
     """All that the scores of a table, or of two, depend on.
 
     ``total`` asks for the Total Information Coefficient too, which needs every entry; ``gaps``
-    for the number of records of each pair.
+    for the number of records of each pair, ``draws`` for p-values.
     """
 
     method: Method
@@ -77,6 +79,7 @@ class Work:
     pairing: Pairing
     total: bool = False
     gaps: bool = False
+    draws: Draws | None = None
 
     @cached_property
     def limits(self) -> Limits:
@@ -142,7 +145,8 @@ class Work:
         rows = np.minimum([step.master for step in self.plan], self.left.n)
         lookups = float(np.sum(rows**2 * [step.columns + 1 for step in self.plan]))
         counted = 2 * self.left.n * len(layout.masters)
-        return lookups * LOOKUP + counted * RECORD + PAIR
+        tested = 0.0 if self._null is None else self._null.seconds(self.left.n)
+        return lookups * LOOKUP + counted * RECORD + PAIR + tested
 
     def _together(self, left: Cut, right: Cut, pairs: Places, i: Places, j: Places) -> Found:
         """Score pairs of complete columns in one call."""
@@ -161,26 +165,70 @@ class Work:
 
     def _found(self, i: Places, j: Places, mic: Floats, tic: Floats, records: Places) -> Found:
         """Return what was asked for of some pairs."""
+        positions = self.pairing.positions(i, j)
         columns: dict[str, NDArray[Any]] = {"mic": mic}
         if self.total:
             columns["tic"] = tic
         if self.gaps:
             columns["records"] = records
-        return self.pairing.positions(i, j), columns
+        if self._null is not None:
+            columns["pvalue"] = np.array(
+                [self._pvalue(*own) for own in zip(i, j, positions, strict=True)]
+            )
+        return positions, columns
+
+    def _pvalue(self, i: int, j: int, position: int) -> float:
+        both, null = self._cells(i, j), self._null
+        return np.nan if both is None or null is None else null.pvalue(*both, position)
+
+    @cached_property
+    def _null(self) -> Null | None:
+        """What p-values come from; a pool is drawn before anything else."""
+        if self.draws is None:
+            return None
+        return self.draws.pool(
+            self.pairing.count, lambda place: self._cells(*self.pairing.places(place))
+        )
+
+    @cached_property
+    def _cut(self) -> tuple[list[Any], list[Any]]:
+        """The complete columns of both sides, cut for tests; None for those with gaps."""
+
+        def cut(side: Side) -> list[Any]:
+            each = zip(side.columns, side.whole, strict=True)
+            return [significance.cells(values) if whole else None for values, whole in each]
+
+        left = cut(self.left)
+        return left, left if self.right is self.left else cut(self.right)
+
+    def _cells(self, i: int, j: int) -> significance.Both | None:
+        """Return a pair cut for a test, on the records that both have, or None for too few."""
+        x, y = self._cut[0][i], self._cut[1][j]
+        if x is None or y is None:
+            a, b = self._complete(i, j)
+            if a.size < LEAST_RECORDS:
+                return None
+            x, y = significance.cells(a), significance.cells(b)
+        return x, y
+
+    def _complete(self, i: int, j: int) -> tuple[Floats, Floats]:
+        """Return the records that are complete in both columns."""
+        a, b = self.left.columns[i], self.right.columns[j]
+        both = ~(np.isnan(a) | np.isnan(b))
+        return a[both], b[both]
 
     def _alone(self, i: int, j: int) -> tuple[float, float, int]:
         """Return MIC, TIC and the number of records of one pair."""
         x, y = self._binned[0][i], self._binned[1][j]
         limits, n = self.limits, self.left.n
         if x is None or y is None:
-            a, b = self.left.columns[i], self.right.columns[j]
-            both = ~(np.isnan(a) | np.isnan(b))
-            n = int(both.sum())
+            a, b = self._complete(i, j)
+            n = a.size
             if n < LEAST_RECORDS:
                 return np.nan, np.nan, n
             limits = self.method.limits(n)
-            x = self.method.bin(a[both], limits, self.left.intervals[i])
-            y = self.method.bin(b[both], limits, self.right.intervals[j])
+            x = self.method.bin(a, limits, self.left.intervals[i])
+            y = self.method.bin(b, limits, self.right.intervals[j])
         matrix = self.method.search(x, y, limits).matrix()
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 

@@ -1,0 +1,80 @@
+"""The p-values of many pairs: each against its own permutations, or against a pool of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate
+from dpmic._validate import Limits
+from dpmic.grids import MassAxis
+from dpmic.statistics.significance import Cells, null, observed, pvalue
+
+__all__ = ["Draws", "Null", "cells"]
+
+Floats = NDArray[np.float64]
+Both = tuple[Cells, Cells]
+
+CELLS, FINER = 9, 5
+"""B and c of the statistic, as in :func:`dpmic.independence_test`."""
+
+SHUFFLE, DRAW = 3e-9, 10e-6
+"""Seconds for a record of a permutation, and for what else it needs."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How many permutations, from which seed, of each pair or in all."""
+
+    permutations: int
+    seed: int
+    pooled: bool
+
+    def generator(self, position: int) -> np.random.Generator:
+        """Return the source for one pair: the same whatever the order of work."""
+        return np.random.default_rng((self.seed, position))
+
+    def pool(self, pairs: int, of: Callable[[int], Both | None]) -> Null:
+        """Draw from as many pairs as there are draws for, spread over all, if a pool is wished."""
+        if not self.pooled:
+            return Null(self, None)
+        each, spare = divmod(self.permutations, pairs)
+        drawn = []
+        for position in range(pairs) if each else range(0, pairs, -(-pairs // spare)):
+            both = of(position)
+            if both is not None:
+                count = each + (position < spare) if each else 1
+                drawn.append(null(*both, count, self.generator(position)))
+        return Null(self, np.concatenate(drawn) if drawn else np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """What pairs are compared with: a pool, or draws of their own."""
+
+    draws: Draws
+    pooled: Floats | None
+
+    def pvalue(self, x: Cells, y: Cells, position: int) -> float:
+        """Return the p-value of a pair."""
+        if self.pooled is not None:
+            return pvalue(observed(x, y), self.pooled)
+        drawn = null(x, y, self.draws.permutations, self.draws.generator(position))
+        return pvalue(observed(x, y), drawn)
+
+    def seconds(self, n: int) -> float:
+        """Return about how long that takes."""
+        draws = 1 if self.pooled is not None else self.draws.permutations
+        return draws * (n * SHUFFLE + DRAW)
+
+
+def cells(values: Floats) -> Cells:
+    """Cut a column for all its tests."""
+    return Cells.of(MassAxis.grouped(values), _limits(values.size))
+
+
+def _limits(n: int) -> Limits:
+    return _validate.limits(n, alpha=None, B=CELLS, c=FINER, atoms=n)
