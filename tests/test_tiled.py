@@ -292,17 +292,21 @@ def test_several_pairs_at_once(seed):
 def test_layouts_for_bounded_memory(kind, monkeypatch):
     """However few groups of steps are held at a time, and however many steps a group has."""
     calls, entries = [], _kernels.tiled.entries
-    monkeypatch.setattr(_kernels.tiled, "entries", lambda *a: calls.append(a) or entries(*a))
+
+    def counted(*given):
+        calls.append(given)
+        return entries(*given)
+
     for asked in searches(80, 60, kind, (40, 200)):
         matrix, groups = asked.matrix(), len(asked.steps.layout.masters)
         for at_once in (1, 2, 3):
-            monkeypatch.setattr(characteristic, "AT_ONCE", at_once * asked.n + asked.n - 1)
             calls.clear()
-            assert np.array_equal(asked.matrix(), matrix, equal_nan=True)
+            with monkeypatch.context() as small:
+                small.setattr(_kernels.tiled, "entries", counted)
+                small.setattr(characteristic, "AT_ONCE", at_once * asked.n + asked.n - 1)
+                assert np.array_equal(asked.matrix(), matrix, equal_nan=True)
             whole = len(asked.steps) <= at_once
             assert len(calls) == (1 if whole else math.ceil(groups / at_once))
-        monkeypatch.undo()
-        monkeypatch.setattr(_kernels.tiled, "entries", lambda *a: calls.append(a) or entries(*a))
 
 
 def laid(room, counts):

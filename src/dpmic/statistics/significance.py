@@ -105,10 +105,10 @@ def null(x: Cells, y: Cells, permutations: int, generator: np.random.Generator) 
 
 
 def _drawn(x: Counts, y: Counts, size: int, generator: np.random.Generator) -> Counts:
-    """Draw tables by their margins, which takes no longer for more records (Patefield 1981)."""
+    """Draw tables by their margins; if cells are few, more records take no longer."""
     from scipy.stats import random_table
 
-    tables: Counts = random_table(x, y).rvs(size, method="patefield", random_state=generator)
+    tables: Counts = random_table(x, y).rvs(size, random_state=generator)
     return tables
 
 
@@ -185,7 +185,7 @@ def independence_test(
     >>> dpmic.independence_test(x, y, permutations=999, rng=0).pvalue
     0.001
     >>> dpmic.independence_test(x, rng.permutation(y), permutations=999, rng=0).pvalue
-    0.532
+    0.581
     """
     draws = _validate.whole(permutations, "permutations", least=1)
     generator = _validate.generator(rng)
