@@ -140,7 +140,7 @@ NULLS = {
 def test_the_level_is_exact(kind, epsilon):
     """p is uniform on k / 20 for independent columns, whatever ties and noise there are."""
     runs = 200
-    values = [dpmic.release_test(*NULLS[kind](), epsilon=epsilon, draws=19).p_value
+    values = [dpmic.release_test(*NULLS[kind](), epsilon=epsilon, draws=19).pvalue
               for _ in range(runs)]  # fmt: skip
     counts = np.bincount(np.round(np.array(values) * 20).astype(int), minlength=21)[1:]
     assert stats.chisquare(counts).pvalue > 1e-5
@@ -154,7 +154,7 @@ def test_the_level_is_exact_for_more_records(n, runs, epsilon):
     values = []
     for _ in range(runs):
         x, y = np.floor(RNG.standard_cauchy(n)), RNG.random(n)
-        values.append(dpmic.release_test(x, y, epsilon=epsilon, draws=99).p_value)
+        values.append(dpmic.release_test(x, y, epsilon=epsilon, draws=99).pvalue)
     for alpha in (0.01, 0.05, 0.5):
         rejected = int(np.sum(np.array(values) <= alpha))
         assert stats.binomtest(rejected, runs, alpha).pvalue > 1e-4, (alpha, rejected)
@@ -163,7 +163,7 @@ def test_the_level_is_exact_for_more_records(n, runs, epsilon):
 def test_what_depends_is_found():
     """A V-shape, which has no linear correlation; n and epsilon for twelve parts."""
     x = RNG.uniform(-1, 1, 2000)
-    found = [dpmic.release_test(x, np.abs(x), epsilon=1.0, draws=99).p_value for _ in range(20)]
+    found = [dpmic.release_test(x, np.abs(x), epsilon=1.0, draws=99).pvalue for _ in range(20)]
     assert found == [0.01] * 20
 
 
@@ -217,10 +217,10 @@ def test_everything_that_is_public_is_stated():
     assert result.sensitivity == RankTables(400, 12).sensitivity
     assert result.scale == pytest.approx(result.sensitivity, rel=1e-8)
     assert 0.99999 < result.epsilon <= 1
-    assert 0.01 <= result.p_value <= 1
-    assert (result.p_value * 100) == pytest.approx(round(result.p_value * 100))
+    assert 0.01 <= result.pvalue <= 1
+    assert (result.pvalue * 100) == pytest.approx(round(result.pvalue * 100))
     for words in ("epsilon = 1:", "one record is replaced", "n = 400", "2 x 12 ranks",
-                  f"with probability {result.p_value:.6g} at most"):  # fmt: skip
+                  f"with probability {result.pvalue:.6g} at most"):  # fmt: skip
         assert words in result.guarantee
 
 
@@ -232,7 +232,7 @@ def test_round_trips_and_html():
     assert pickle.loads(pickle.dumps(result)) == result
     assert hash(pickle.loads(pickle.dumps(result))) == hash(result)
     with pytest.raises(dpmic.InputError, match="not complete"):
-        dpmic.IndependenceRelease.from_dict({**result.to_dict(), "p_value": 0})
+        dpmic.IndependenceRelease.from_dict({**result.to_dict(), "pvalue": 0})
 
 
 def test_people_and_ledger(tmp_path, monkeypatch):
@@ -278,7 +278,7 @@ def test_stored_answers_have_one_length(tmp_path, monkeypatch):
     ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=50)
     answers = {ask(ledger=ledger, name=str(i), draws=96, epsilon=0.1) for i in range(12)}
     assert len({len(text) for text in stored}) == 1
-    assert len({len(repr(answer.p_value)) for answer in answers}) > 1
+    assert len({len(repr(answer.pvalue)) for answer in answers}) > 1
 
 
 def test_nothing_shows_the_score(monkeypatch):

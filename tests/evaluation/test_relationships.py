@@ -163,7 +163,7 @@ def test_masses_are_the_frequencies_of_a_large_sample(number, r_squared, rng):
     x_cuts, y_cuts = np.quantile(x, np.arange(1, 8) / 8), np.quantile(y, np.arange(1, 7) / 7)
     counts = frequencies(*q.sample(n, rng), x_cuts, y_cuts)
 
-    def p_value(distribution):
+    def pvalue(distribution):
         masses = distribution.masses(x_cuts, y_cuts)
         assert masses.shape == (8, 7)
         assert masses.sum() == pytest.approx(1, abs=1e-12)
@@ -173,9 +173,9 @@ def test_masses_are_the_frequencies_of_a_large_sample(number, r_squared, rng):
         expected = np.append(masses[counted] * n, masses[~counted].sum() * n + 1)
         return stats.chisquare(observed, expected, sum_check=False).pvalue
 
-    assert p_value(q) > 1e-4
+    assert pvalue(q) > 1e-4
     other = relationships.NoisyFunction(q.name, q.r_squared, q.x, q.y, q.sigma * 1.1)
-    assert p_value(other) < 1e-4
+    assert pvalue(other) < 1e-4
 
 
 def test_the_mass_of_one_cell_in_full(rng):

@@ -118,7 +118,7 @@ def test_noisy_counts_are_truncated_geometric(epsilon, counts, rng):
     assert noisy.shape == (runs, 2, 2)
     assert noisy.dtype == np.int32
 
-    def p_value(cell, loss):
+    def pvalue(cell, loss):
         expected = runs * truncated_geometric(loss, n, int(counts[cell]))
         observed = np.bincount(noisy[:, *cell], minlength=n + 1)
         assert observed.size == n + 1
@@ -129,8 +129,8 @@ def test_noisy_counts_are_truncated_geometric(epsilon, counts, rng):
         ).pvalue
 
     for cell in np.ndindex(2, 2):
-        assert p_value(cell, epsilon / 2) > 1e-5
-    assert min(p_value(cell, epsilon / 2 * 1.25) for cell in np.ndindex(2, 2)) < 1e-5
+        assert pvalue(cell, epsilon / 2) > 1e-5
+    assert min(pvalue(cell, epsilon / 2 * 1.25) for cell in np.ndindex(2, 2)) < 1e-5
 
 
 def test_noise_is_independent_from_cell_to_cell(rng):

@@ -81,7 +81,7 @@ def _largest_sum(one: Table, other: Table) -> float:
 @compiled
 def _begin(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
     """Set best[1, t], the sum of a single row, and w(s, rows) for every start."""
-    room.best[:k_max, : rows + WIDE] = -np.inf
+    room.best[:k_max, : rows + LANES] = -np.inf
     room.best[0, 0] = 0.0
     _start(room, 1, 2, columns, xlogx, rows, 0)
     _tails(room.tails, room.cumulative, columns, rows, xlogx)
@@ -102,7 +102,7 @@ def _search(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> No
 @compiled
 def _scratch(columns: int, rows: int, k_max: int) -> Room:
     """Make room for the searches of tables of at most so many columns and rows."""
-    wide = 2 * (rows + WIDE)
+    wide = 2 * (rows + LANES + 1)  # vectors run past the last end by less than one of them
     return Room(
         np.empty((columns + 1, wide), np.int32),
         np.empty((k_max + 1, wide)),
@@ -191,7 +191,7 @@ def _merge(
         else:
             for t in range(rows + 1):
                 row[t] = after[t] - before[t]
-        row[rows + 1 : rows + WIDE] = row[rows]
+        row[rows + 1 : rows + LANES] = row[rows]
 
 
 @compiled
@@ -294,7 +294,7 @@ def _bound(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> Non
     to the ends of blocks alone; these are repeated behind the others, for vectors of them.
     """
     cumulative, best, _, found = room
-    behind, blocks = rows + WIDE, (rows + LANES - 1) // LANES
+    behind, blocks = rows + LANES, (rows + LANES - 1) // LANES
     for j in range(columns + 1):
         row = cumulative[j]
         for block in range(blocks + LANES):

@@ -271,7 +271,7 @@ def levels(n: int, epsilon: float, runs: int, *, seed: int = 0) -> dict[str, Any
         x, y = rng.standard_cauchy(n), rng.random(n)
         if run % 2:
             x, y = np.floor(x), np.floor(5 * y)
-        values[run] = release_test(x, y, epsilon=epsilon, draws=99).p_value
+        values[run] = release_test(x, y, epsilon=epsilon, draws=99).pvalue
     rejected = {f"at {alpha:g}": int(np.sum(values <= alpha)) for alpha in (0.01, 0.05, 0.5)}
     return {"n": n, "epsilon": epsilon, "runs": runs, **rejected, "mean": float(values.mean())}
 

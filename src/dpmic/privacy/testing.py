@@ -78,14 +78,14 @@ def release_test(
     Returns
     -------
     IndependenceRelease
-        ``result.p_value``, and in ``result.guarantee`` what it means.
+        ``result.pvalue``, and in ``result.guarantee`` what it means.
 
     Examples
     --------
     >>> import numpy as np, dpmic
     >>> x = np.random.default_rng(7).uniform(-1, 1, 5000)
     >>> result = dpmic.release_test(x, np.abs(x), epsilon=1.0, draws=199)
-    >>> result.p_value
+    >>> result.pvalue
     0.005
     """
     charged = account(ledger, name)
@@ -99,7 +99,7 @@ def release_test(
         score, null = computed
         value = added.add(score)
         released = IndependenceRelease(
-            p_value=(1 + int(np.count_nonzero(null >= value))) / (null.size + 1),
+            pvalue=(1 + int(np.count_nonzero(null >= value))) / (null.size + 1),
             value=value,
             names=(source.names[0], source.names[1]),
             draws=null.size,
@@ -112,7 +112,7 @@ def release_test(
             rows_per_person=1,
             person=keeper,
         )
-        return padded(released.to_json(), len(f"{value!r}{released.p_value!r}"), 50)
+        return padded(released.to_json(), len(f"{value!r}{released.pvalue!r}"), 50)
 
     def compute(pair: Pair) -> tuple[float, Floats]:
         # Outside the ledger's lock, since the comparison takes its time.

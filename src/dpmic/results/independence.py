@@ -18,7 +18,7 @@ class IndependenceRelease(PublishedPair):
 
     Attributes
     ----------
-    p_value : float
+    pvalue : float
         If the columns are independent, this is ``a`` or less with probability ``a`` at most,
         whatever their distributions and the noise. It follows from ``value`` and from what is
         public, so it costs no more. Never 0: at least 1 / (draws + 1).
@@ -29,7 +29,7 @@ class IndependenceRelease(PublishedPair):
         How many times the same release was made of independent columns, for comparison.
     """
 
-    p_value: float
+    pvalue: float
     value: float
     draws: int
 
@@ -39,28 +39,28 @@ class IndependenceRelease(PublishedPair):
         first, second = self.names
         promise = self._promise(f"This test of independence of {first} and {second} is")
         return (
-            f"{promise} If the two were independent, a p-value of {self.p_value:.6g} or less "
-            f"would appear with probability {self.p_value:.6g} at most, the noise included."
+            f"{promise} If the two were independent, a p-value of {self.pvalue:.6g} or less "
+            f"would appear with probability {self.pvalue:.6g} at most, the noise included."
         )
 
     def _sound(self) -> bool:
-        tested = 0 < self.p_value <= 1 and math.isfinite(self.value) and self.draws >= 1
+        tested = 0 < self.pvalue <= 1 and math.isfinite(self.value) and self.draws >= 1
         return tested and super()._sound()
 
     def __hash__(self) -> int:
-        return hash((self.value, self.p_value, self.epsilon, self.n, self.names))
+        return hash((self.value, self.pvalue, self.epsilon, self.n, self.names))
 
     def __repr__(self) -> str:
         first, second = self.names
         return (
-            f"IndependenceRelease({first} and {second}: p-value {self.p_value:.4g}; noisy Cramer's "
+            f"IndependenceRelease({first} and {second}: p-value {self.pvalue:.4g}; noisy Cramer's "
             f"V of ranks {self.value:.4f}, n={self.n}, epsilon={_validate.upwards(self.epsilon)})"
         )
 
     def _repr_html_(self) -> str:
         first, second = self.names
         rows = {
-            "p-value, private": f"{self.p_value:.4g}",
+            "p-value, private": f"{self.pvalue:.4g}",
             f"of independence of {first} and {second}": f"n = {self.n}",
             "Cramer's V of ranks, noisy": f"{self.value:.4f}",
             "epsilon": _validate.upwards(self.epsilon),

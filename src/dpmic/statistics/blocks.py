@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpmic import _kernels
 from dpmic.counts.memory import Columns, Cut, Masters, Records
 from dpmic.grids import Steps
-from dpmic.statistics.characteristic import Search, information, xlogx_table
+from dpmic.statistics.characteristic import Search, information, normalised, xlogx_table
 from dpmic.statistics.methods import Binned
 
 __all__ = ["BUDGET", "Pairing", "cut", "largest", "matrices", "matrices_of", "most_at_once"]
@@ -93,10 +93,7 @@ def matrices(left: Cut, right: Cut, pairs: Places, plan: Steps, n: int) -> Float
     size = len(plan)
     bits = np.full((2, len(pairs), size, size), np.nan)
     information(left, right, pairs, plan.layout, bits, n)
-    parts = np.arange(2, size + 2)
-    entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
-    merged: Floats = np.fmax(entries[0], entries[1].swapaxes(1, 2))
-    return merged
+    return normalised(bits)
 
 
 def matrices_of(

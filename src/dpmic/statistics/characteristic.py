@@ -13,7 +13,7 @@ from dpmic.counts.memory import Columns, Cut, Masters, Records
 from dpmic.grids import Layout, Steps
 from dpmic.results import Grid
 
-__all__ = ["Search", "information", "xlogx_table"]
+__all__ = ["Search", "information", "normalised", "xlogx_table"]
 
 Floats = NDArray[np.float64]
 
@@ -135,6 +135,17 @@ def information(
     found = _kernels.tiled.entries(left, right, pairs, plan.starts, plan.rows, xlogx_table(n))
     step, rows = plan.entries
     bits[:, :, rows - 2, plan.order[step]] = found[:, :, step, rows]
+
+
+def normalised(bits: Floats) -> Floats:
+    """Return the equicharacteristic matrices [pair, rows - 2, columns - 2] of information.
+
+    The larger of both orientations, so that x and y may be exchanged.
+    """
+    parts = np.arange(2, bits.shape[-1] + 2)
+    entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
+    merged: Floats = np.fmax(entries[0], entries[1].swapaxes(1, 2))
+    return merged
 
 
 def _smallest_best(matrix: Floats) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from dpmic._validate import Limits
 from dpmic.errors import ParameterError
 from dpmic.grids import MassAxis, Steps, steps
 from dpmic.results import IndependenceTest
-from dpmic.statistics.characteristic import xlogx_table
+from dpmic.statistics.characteristic import normalised, xlogx_table
 
 __all__ = ["Cells", "independence_test", "null", "observed", "pvalue"]
 
@@ -129,10 +129,7 @@ def _totals(tables: Counts, x: Cells, y: Cells) -> Floats:
     bits = np.zeros((2, len(tables), size, size))
     step, rows = plan.entries
     bits[:, :, rows - 2, plan.order[step]] = found[:, :, step, rows]
-    parts = np.arange(2, size + 2)
-    entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
-    merged = np.maximum(entries[0], entries[1].swapaxes(1, 2))
-    totals: Floats = merged.reshape(len(tables), -1).sum(axis=1)
+    totals: Floats = normalised(bits).reshape(len(tables), -1).sum(axis=1)
     return totals
 
 
