@@ -26,7 +26,7 @@ except ImportError:
 
 Call = Callable[[], object]
 
-SIZES = {250: 12, 1000: 8, 10000: 4}
+SIZES = {250: 24, 1000: 16, 10000: 6}
 """Records, and how many columns on the left meet as many on the right in one call."""
 
 ROUNDS = {250: 9, 1000: 9, 10000: 3}

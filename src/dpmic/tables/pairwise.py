@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,8 @@ def _find(table: Any, method: Method, bounds: Any) -> tuple[frames.Source, Inter
 def _read(source: frames.Source, intervals: Intervals, missing: Missing) -> Side:
     """Read the columns; gaps are refused, or left for each pair."""
     _validate.choice(missing, "missing", Missing)
+    if not intervals:
+        raise InputError("0 columns", "a pair has two", "pass bounds of one column or more")
     columns = frames.read_all(source, missing=missing)
     if columns[0].size < LEAST_RECORDS:
         raise InputError(
@@ -270,7 +273,7 @@ def _score(work: Work, threads: int, out: Path | None, rng: object) -> Pairwise:
             checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
             _put(found, done, checkpoint.known(), pairs)
         advance = stack.enter_context(bar(pairs, int(done.sum())))
-        for positions, columns in _made(work.pieces(done.copy()), threads):
+        for positions, columns in _made(work.pieces(done.copy()), min(threads, pairs)):
             _put(found, done, {"position": positions, **columns}, pairs)
             if checkpoint is not None:
                 checkpoint.add(positions, columns)
@@ -286,7 +289,9 @@ def _identity(work: Work) -> dict[str, Any]:
     return {
         "data": [side.digest() for side in (work.left, work.right)],
         "tic": work.total,
+        # With gaps, B is that of each pair's own records.
         "missing": "drop" if work.gaps else "raise",
+        "alpha": work.method.alpha if work.gaps and work.method.B is None else None,
         "pooled": work.draws is not None and work.draws.pooled,
     }
 
@@ -300,12 +305,27 @@ def _put(found: Arrays, done: NDArray[np.bool_], columns: Mapping[str, Any], pai
             found.setdefault(name, np.empty(pairs, values.dtype))[positions] = values
 
 
-def _made(pieces: Iterable[Piece], threads: int) -> Iterator[Any]:
+def _made(pieces: Iterator[Piece], threads: int) -> Iterator[Any]:
     """Return what was found as it comes; kernels let threads run at once."""
+    first = next(pieces, None)  # here, where an interrupt comes alone
+    if first is None:
+        return
+    pieces = chain([first], pieces)
     if threads == 1:
         yield from (piece() for piece in pieces)
         return
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=threads, backend="threading", return_as="generator_unordered")
-    yield from parallel(delayed(piece)() for piece in pieces)
+    results = parallel(delayed(piece)() for piece in pieces)
+    try:
+        for found in results:  # noqa: UP028 yield from would close it, and joblib warn
+            yield found
+    except GeneratorExit:
+        with suppress(_Stopped):
+            results.throw(_Stopped())
+        raise
+
+
+class _Stopped(BaseException):
+    """Tells joblib that nobody wants the rest."""

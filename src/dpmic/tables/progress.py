@@ -24,13 +24,14 @@ def bar(total: int, done: int) -> Iterator[Callable[[int], None]]:
     What is handed out tells it that so many more are done.
     """
     begun, shown = time.monotonic(), done
+    watched = sys.stderr is not None and sys.stderr.isatty()  # a service may have none
     progress: Progress | None = None
     task: TaskID | None = None
 
     def advance(count: int) -> None:
         nonlocal shown, progress, task
         shown += count
-        if progress is None and time.monotonic() - begun > PATIENCE and sys.stderr.isatty():
+        if progress is None and watched and time.monotonic() - begun > PATIENCE:
             progress = _bar()
             # What an earlier run has done says nothing of how fast this one is.
             task = progress.add_task("pairs", total=total, completed=done)

@@ -36,7 +36,7 @@ LOOKUP, RECORD, PAIR = 0.5e-9, 3e-9, 20e-6
 """Seconds for a value of f, for counting a record once, and for what else a pair needs."""
 
 TILE = 256
-"""Columns of a tile where nothing is cut beforehand."""
+"""Most columns of a tile, whose pairs are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Work:
         # The masters of mic depend on the pair; and very long columns are cut for one pair only.
         shared = self.method.statistic != "mic"
         size = blocks.most_at_once(self.plan, self.left.n) if shared else 0
-        for rows, columns in self.pairing.tiles(size or TILE):
+        for rows, columns in self.pairing.tiles(min(size or TILE, TILE)):
             i, j = self.pairing.within(rows, columns)
             left = ~done[self.pairing.positions(i, j)]
             i, j = i[left], j[left]
