@@ -85,14 +85,14 @@ def equipartitions(
 
     With ``finest`` every atom is a part of its own where there are no more atoms than parts.
     """
-    atoms = ends.size - 1
-    edges = np.empty((np.minimum(sizes, atoms) + 1).sum(), np.int64)
-    offsets = np.zeros(sizes.size + 1, np.int64)
+    atoms, most = ends.size - 1, 0
+    for size in sizes:
+        most += min(size, atoms) + 1
+    edges, offsets = np.empty(most, np.int64), np.zeros(sizes.size + 1, np.int64)
     for i in range(sizes.size):
-        if finest and atoms <= sizes[i]:
-            own = np.arange(atoms + 1)
-        else:
-            own = equipartition(ends, sizes[i], slack)
-        edges[offsets[i] : offsets[i] + own.size] = own
+        whole = finest and atoms <= sizes[i]
+        own = np.arange(atoms + 1) if whole else equipartition(ends, sizes[i], slack)
+        for e in range(own.size):  # a slice would take seconds to compile
+            edges[offsets[i] + e] = own[e]
         offsets[i + 1] = offsets[i] + own.size
     return edges[: offsets[-1]], offsets

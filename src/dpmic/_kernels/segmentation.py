@@ -78,7 +78,8 @@ def search(counts: Counts, k_max: int, xlogx: Table) -> Table:
         ahead = w[first:]
         _fill(ahead, cumulative[:, first:], cumulative[:, s], xlogx)
         if s == 0:
-            best[1, 1:] = ahead
+            for t in range(1, rows + 1):  # a slice would take seconds to compile
+                best[1, t] = w[t]
             continue
         # best[k - 1, s] is final here: every start before s has been tried.
         for k in range(2, k_max):

@@ -95,7 +95,8 @@ def _search(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> No
     if k_max > 2:
         for s in range(1, rows):  # best[k - 1, s] is final: every start before s has been tried
             _start(room, 2, k_max, columns, xlogx, rows, s)
-    found[2:k_max] = best[2:k_max, rows]
+    for k in range(2, k_max):
+        found[k] = best[k, rows]
     found[k_max] = _largest_sum(best[k_max - 1, 1:rows], tails[1:rows])
 
 
@@ -199,10 +200,11 @@ def _room(left: Cut, right: Cut, most: int) -> tuple[Counts, Room]:
     """Return room for the table and the searches of any pair, in both orientations."""
     width = height = columns = 0
     for cut in (left, right):
-        width = max(width, cut.columns.sizes.max())
-        height = max(height, cut.masters.sizes.max())
-        offsets = cut.columns.offsets
-        columns = max(columns, (offsets[:, 1:] - offsets[:, :-1]).max() - 1)
+        width = max(width, max(cut.columns.sizes.ravel()))
+        height = max(height, max(cut.masters.sizes.ravel()))
+        for offsets in cut.columns.offsets:
+            for i in range(offsets.size - 1):
+                columns = max(columns, offsets[i + 1] - offsets[i] - 1)
     return np.empty((width + 1, height + 1), np.int32), _scratch(columns, height, most)
 
 
@@ -229,7 +231,7 @@ def entries(
     xlogx
         The table of f.
     """
-    most = k_max.max()
+    most = max(k_max)
     table, room = _room(left, right, most)
     bits = np.zeros((2, pairs.shape[0], k_max.size, most + 1))
     for pair in range(pairs.shape[0]):
@@ -259,7 +261,7 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
     ``x.edges[x.offsets[i] : x.offsets[i + 1]]`` is a partition, in parts of the tables: the columns
     of every step come first, then the master of every group. So for ``y``.
     """
-    (size, width, height), steps, most = tables.shape, k_max.size, k_max.max()
+    (size, width, height), steps, most = tables.shape, k_max.size, max(k_max)
     side = max(width, height) + 1
     whole, table = np.zeros((side, side), np.int32), np.empty((side, side), np.int32)
     room, bits = _scratch(side, side, most), np.zeros((2, size, steps, most + 1))
@@ -313,7 +315,8 @@ def _bound(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> Non
         if s % LANES < LANES - 1:
             new = 0 if ends_block else 1
             advance_narrow(best, new, 2, k_max, cumulative, columns, xlogx, s + 1, s)
-    found[2 : k_max + 1] = best[2 : k_max + 1, behind + blocks - 1]
+    for k in range(2, k_max + 1):
+        found[k] = best[k, behind + blocks - 1]
 
 
 @compiled
@@ -373,7 +376,7 @@ def largest(
     ``left`` and ``right`` have variables cut into ``columns`` and ``masters``, as in `entries`;
     ``logs[k]`` normalises an entry of k rows.
     """
-    most, groups = k_max.max(), starts.size - 1
+    most, groups = max(k_max), starts.size - 1
     table, room = _room(left, right, most)
     back, needed = _scratch(room.cumulative.shape[0] - 1, room.tails.size, most), np.empty(most + 1)
     scores = np.zeros(pairs.shape[0])
