@@ -152,9 +152,9 @@ def cross(
     >>> import numpy as np, dpmic
     >>> x = np.random.default_rng(7).uniform(-1, 1, (500, 3))
     >>> dpmic.cross(x, x[:, :1] ** 2).matrix.round(2)
-    array([[0.97],
-           [0.11],
-           [0.11]])
+    array([[0.96],
+           [0.05],
+           [0.05]])
     """
     method, threads = _method(statistic, alpha, B, c, master), _threads(workers)
     draws = _draws(pvalues, pooled, permutations, rng)
