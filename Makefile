@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-full lint bench clean
+.PHONY: help demo test test-full lint docs bench clean
 
 help:
-	@echo "make demo       install into .venv and score every pair of a real survey"
+	@echo "make demo       install into .venv, screen a real survey privately, write report.html"
 	@echo "make test       install what tests need and run the quick ones (minutes)"
 	@echo "make test-full  run the slow evidence: live oracle, exhaustive searches, audits"
 	@echo "make lint       ruff and mypy"
+	@echo "make docs       build the documentation into site/index.html"
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make clean      remove .venv and caches"
 
@@ -30,11 +31,15 @@ lint: .venv/test.done
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+docs: .venv/docs.done
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "dpmic: open site/index.html"
+
 bench: .venv/full.done
 	@$(BIN)/python benchmarks/peers.py
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 .venv/pip.done:

@@ -1,16 +1,42 @@
-"""Documentation that cannot drift: exports, dependencies, commands and links."""
+"""Documentation that cannot drift: exports, dependencies, commands, links, code and the site."""
 
+import doctest
+import os
 import re
+import shlex
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
+import typer
 from conftest import ROOT
 
 import dpmic
+from dpmic import feature_selection, privacy, report
+from dpmic.cli import app
+from dpmic.compat import minepy
 
 DOCS = ROOT / "docs"
 PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+SITE = (ROOT / "mkdocs.yml").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)")
+
+
+def prose(text):
+    """Return a page without its code."""
+    return re.sub(r"`[^`\n]+`", "", BLOCK.sub("", text))
+
+
+def anchors(page):
+    """Return the anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\s-]", "", h).strip().lower().replace(" ", "-") for h in headings}
 
 
 def test_exports_are_sorted_documented_and_there():
@@ -49,8 +75,12 @@ def test_every_dependency_has_its_reason():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, anchor in LINK.findall(prose(page.read_text())):
+        there = page.parent / target if target else page
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there), f"{target}#{anchor}"
+        # The site has pages and files of docs, and no folders.
+        assert DOCS not in page.parents or (DOCS in there.resolve().parents and there.is_file())
 
 
 def test_readme_commands_exist():
@@ -60,6 +90,22 @@ def test_readme_commands_exist():
     assert set(commands) <= set(targets)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_commands_and_their_options_exist(page):
+    text = page.read_text()
+    blocks = "".join(code for language, code in BLOCK.findall(text) if language == "sh")
+    written = re.findall(r"^dpmic .*", blocks.replace("\\\n", ""), re.MULTILINE)
+    written += re.findall(r"`(dpmic [^`\n]+)`", BLOCK.sub("", text))
+    for line in written:
+        words = shlex.split(line, comments=True)[1:]
+        command = typer.main.get_command(app)
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        assert not hasattr(command, "commands") or not words, line
+        known = {option for param in command.params for option in param.opts} | {"--help"}
+        assert {word for word in words if word.startswith("--")} <= known, line
+
+
 def test_the_version_is_the_projects():
     assert dpmic.__version__ == PROJECT["version"]
 
@@ -67,3 +113,98 @@ def test_the_version_is_the_projects():
 def test_decisions_are_numbered():
     numbers = sorted(path.name[:4] for path in (DOCS / "decisions").glob("*.md"))
     assert numbers == [f"{i:04}" for i in range(1, len(numbers) + 1)]
+
+
+def test_every_page_is_in_the_navigation_once():
+    listed = sorted(re.findall(r": ([\w/-]+\.md)$", SITE, re.MULTILINE))
+    assert listed == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_the_generated_reference_has_every_public_name():
+    named = {
+        name
+        for page in (DOCS / "api").glob("*.md")
+        for name in re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)
+    }
+    modules = (privacy, report, feature_selection, minepy)
+    public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
+    public |= {f"dpmic.{name}" for name in dpmic.__all__}
+    public -= {"dpmic.__version__", *(module.__name__ for module in modules)}
+    assert public <= named
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_python_blocks_are_doctests_that_end_before_their_fence(page):
+    assert not re.search(r"^ +```", page.read_text(), re.MULTILINE), "an indented block is not run"
+    for language, code in BLOCK.findall(page.read_text()):
+        assert language, "a block says what it is: python, sh, text, toml, ..."
+        if language == "python":
+            assert code.startswith(">>> ")
+            assert code.endswith("\n\n"), "or the fence would be taken for output"
+        else:
+            assert ">>> " not in code
+
+
+def run_python(code, names):
+    """Run a block as a doctest, keeping its names for the next one."""
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    example = doctest.DocTestParser().get_doctest(code, names, "tutorial", None, 0)
+    said = []
+    runner = doctest.DocTestRunner(optionflags=options, verbose=False)
+    runner.run(example, out=said.append, clear_globs=False)
+    assert not runner.failures, "".join(said)
+    names.update(example.globs)
+
+
+def test_the_tutorials_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for language, code in BLOCK.findall((DOCS / "tutorial.md").read_text()):
+        if language == "python":
+            run_python(code, names)
+    assert names
+
+
+@pytest.mark.full
+def test_the_tutorial_runs_as_it_is_written(tmp_path, monkeypatch):
+    """Python and commands in their order; a block of text is what the commands before it print."""
+    monkeypatch.chdir(tmp_path)
+    here = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+    names, printed, commands = {}, "", 0
+    for language, code in BLOCK.findall((DOCS / "tutorial.md").read_text()):
+        if language == "python":
+            run_python(code, names)
+        elif language == "sh" and "pip install" not in code:
+            done = subprocess.run(
+                ["bash", "-euc", code], capture_output=True, text=True, env=environment, check=False
+            )
+            assert done.returncode == 0, f"{code}{done.stderr}"
+            printed, commands = done.stdout, commands + 1
+        elif language == "text":
+            options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            assert doctest.OutputChecker().check_output(code, printed, options), printed
+    assert commands >= 5
+
+
+@pytest.mark.full
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocs", reason="the site needs the extra docs")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    for page in DOCS.rglob("*.md"):
+        built = tmp_path / page.relative_to(DOCS).with_suffix(".html")
+        text = built.read_text()
+        # Nothing is fetched from a host, and nothing is left of the docstrings' own markup.
+        assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=\"(https?:)?//", text)
+        assert not re.search(r":(func|class|meth|mod|attr|data):", text)
+        # A list needs an empty line before it, which other readers of Markdown do not ask for.
+        assert not re.search(r"<p>(?:(?!</p>).)*\n\s*- ", text, re.DOTALL)

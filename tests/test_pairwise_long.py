@@ -144,7 +144,9 @@ def test_what_was_finished_is_kept(monkeypatch, tmp_path, number, workers):
         process.wait()
     assert process.returncode == -number
     assert not out.exists()
-    kept = sum(parquet.read_table(part).num_rows for part in folder.glob("part-*.parquet"))
+    parts = [parquet.read_table(part) for part in folder.glob("part-*.parquet")]
+    # An interrupt right after a part was written writes it once more.
+    kept = len({place.as_py() for part in parts for place in part["position"]})
     assert 20 <= kept < 1770
     done, found = [], Work._found
 
@@ -259,7 +261,7 @@ def test_a_bar_comes_and_goes(workers):
 
 
 def test_no_bar_for_short_work():
-    seen, code = in_terminal(BAR.format(patience=1.0, pause=0, m=15, workers=2, out=None))
+    seen, code = in_terminal(BAR.format(patience=60.0, pause=0, m=15, workers=2, out=None))
     assert (code, plain(seen).split()) == (0, ["begun", "done", "105"])
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpmic
-from dpmic._kernels import segmentation
+from dpmic._kernels import tiled
 from dpmic._validate import Limits
 from dpmic.counts.memory import Records
 from dpmic.grids import MassAxis, steps
@@ -336,7 +336,7 @@ def test_computed_entries_are_within_rounding_of_exact_ones(n, columns, rows, rn
         table = rng.multinomial(n, rng.dirichlet(np.full(columns * rows, skew)))
         counts = table.reshape(columns, rows).astype(np.int32)
         k_max = min(columns, 3)
-        bits = segmentation.information(counts, k_max, xlogx_table(n))
+        bits = tiled.information(counts, k_max, xlogx_table(n))
         for k in range(2, k_max + 1):
             exact = max(
                 information(np.add.reduceat(counts, (0, *cuts), axis=1))

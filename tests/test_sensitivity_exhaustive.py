@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import dpmic
-from dpmic._kernels import counting, segmentation
+from dpmic._kernels import counting, tiled
 from dpmic._validate import Limits
 from dpmic.counts.memory import Records
 from dpmic.grids import MassAxis, steps
@@ -29,7 +29,7 @@ from dpmic.statistics.methods import range_search
 
 BOX = ((0.0, 1.0), (0.0, 1.0))
 PLAIN = ("mic", "mev", "tic", "mas")
-information = segmentation.information
+information = tiled.information
 
 
 # --- MICr: how a dataset on atoms becomes a matrix ------------------------------------------

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpmic import privacy
+    from dpmic import privacy, report
     from dpmic.errors import (
         BoundsReminder,
         BudgetError,
@@ -84,6 +84,7 @@ __all__ = [
     "release",
     "release_pairwise",
     "release_test",
+    "report",
     "screen",
     "sensitivity",
 ]
@@ -127,7 +128,11 @@ _HOME = {
     "release_test": "privacy.testing",
     "screen": "privacy.screen",
 }
-_MODULES = {"privacy": "dpmic.privacy", "sensitivity": "dpmic.privacy.sensitivity"}
+_MODULES = {
+    "privacy": "dpmic.privacy",
+    "report": "dpmic.report",
+    "sensitivity": "dpmic.privacy.sensitivity",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -33,8 +33,11 @@ def bounded(source: Source, bounds: Any) -> tuple[Source, tuple[Interval, ...]]:
     return chosen, tuple(_validate.interval(own, names[i]) for i, own in enumerate(ends))
 
 
-def position(wanted: Any, names: tuple[str, ...], role: str) -> int:
-    """Return where a column is; one without a text for a name is called by its position."""
+def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:
+    """Return where a column is; one without a text for a name is called by its position.
+
+    An error calls it by its ``role``, and says that there is no such ``what``.
+    """
     called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
     if called in names:
         return names.index(called)
@@ -43,7 +46,6 @@ def position(wanted: Any, names: tuple[str, ...], role: str) -> int:
     if not close and len(names) > 10:
         listed += ", ..."
     remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
-    what = "column" if role != "target" else "column with bounds"
     raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)
 
 

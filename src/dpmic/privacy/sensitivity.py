@@ -49,12 +49,10 @@ _LN2 = _DIGITS.ln(Decimal(2))
 def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
     """Return the sensitivity of MICr, or of another statistic read off its matrix.
 
-    ======  =====================================================================
-    mic     g(n) / n = h2(1 / n), exactly: attained for all n, B and c
-    mev     g(n) / n, exactly
-    tic     the mean over k, l >= 2, k l <= B of Delta_kl (the normalised TIC)
-    mas     2 max Delta_kl
-    ======  =====================================================================
+    - mic: g(n) / n = h2(1 / n), exactly: attained for all n, B and c
+    - mev: g(n) / n, exactly
+    - tic: the mean over k, l >= 2, k l <= B of Delta_kl (the normalised TIC)
+    - mas: 2 max Delta_kl
 
     with Delta_kl = g(n) / n if min(k, l) = 2, else S(n) / (n log2 min(k, l)), where
     S(n) = g(ceil((n + 1) / 2)) + g(floor((n + 1) / 2)). None exceeds 1. Proofs:

@@ -134,7 +134,11 @@ def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
     """
     source, intervals = frames.bounded(frames.find_all(table), bounds)
     frames.refuse_single(source)
-    chosen = None if target is None else frames.position(target, source.names, "target")
+    chosen = (
+        None
+        if target is None
+        else frames.position(target, source.names, "target", "column with bounds")
+    )
     holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
     source, keeper = first_of_each(source, person, holder)
     return Table(source, intervals, chosen, keeper)

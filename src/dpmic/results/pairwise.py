@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import math
@@ -117,8 +116,8 @@ class Pairwise:
 
     def value(self, x: str, y: str) -> float:
         """Return the score of a pair; of one table in either order."""
-        row = _place(x, self.names, "x")
-        column = _place(y, self.names if self.others is None else self.others, "y")
+        row = frames.position(x, self.names, "x =")
+        column = frames.position(y, self.names if self.others is None else self.others, "y =")
         if self.others is not None:
             return float(self.mic[row * len(self.others) + column])
         if row == column:
@@ -257,7 +256,8 @@ class Pairwise:
 
     def _size(self) -> str:
         widths = [self.names] if self.others is None else [self.names, self.others]
-        return f"{self._count} pairs of {' x '.join(str(len(w)) for w in widths)} columns"
+        pairs = "1 pair" if self._count == 1 else f"{self._count} pairs"
+        return f"{pairs} of {' x '.join(str(len(w)) for w in widths)} columns"
 
     def _leading(self) -> list[tuple[str, str]]:
         """Return the strongest pairs with their numbers, as text."""
@@ -303,17 +303,6 @@ def _starts(m: int) -> NDArray[np.int64]:
     """Return the position of each column's first pair with a later one."""
     i = np.arange(m, dtype=np.int64)
     return i * (2 * m - i - 1) // 2
-
-
-def _place(wanted: object, names: tuple[str, ...], role: str) -> int:
-    """Return where a column stands."""
-    if isinstance(wanted, str) and wanted in names:
-        return names.index(wanted)
-    close = difflib.get_close_matches(str(wanted), names)
-    listed = ", ".join(map(repr, close or names[:10]))
-    listed += "" if close or len(names) <= 10 else ", ..."
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
-    raise InputError(f"{role} = {shown(wanted)}", "there is no such column", remedy)
 
 
 def _listed(values: NDArray[Any] | None) -> list[Any] | None:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels
 from dpmic.counts.memory import Columns, Cut, Masters, Records
 from dpmic.grids import Steps
-from dpmic.statistics.characteristic import Search, information, normalised, xlogx_table
+from dpmic.statistics.characteristic import Search, information, normalised
 from dpmic.statistics.methods import Binned
 
-__all__ = ["BUDGET", "Pairing", "cut", "largest", "matrices", "matrices_of", "most_at_once"]
+__all__ = ["BUDGET", "Pairing", "cut", "matrices", "matrices_of", "most_at_once"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -78,16 +77,6 @@ def cut(variables: Sequence[Binned], plan: Steps) -> Cut:
     return Cut(columns, Masters.cut([binned.free for binned in variables], plan.layout))
 
 
-def largest(left: Cut, right: Cut, pairs: Places, plan: Steps, n: int) -> Floats:
-    """Return the MIC of each pair (left, right), by a search whose time depends on the data."""
-    layout = plan.layout
-    logs = np.log2(np.maximum(np.arange(layout.rows.max() + 1), 1))
-    found: Floats = _kernels.tiled.largest(
-        left, right, pairs, layout.starts, layout.rows, logs, xlogx_table(n)
-    )
-    return found
-
-
 def matrices(left: Cut, right: Cut, pairs: Places, plan: Steps, n: int) -> Floats:
     """Return the equicharacteristic matrix [pair, rows - 2, columns - 2] of each pair."""
     size = len(plan)
@@ -99,9 +88,10 @@ def matrices(left: Cut, right: Cut, pairs: Places, plan: Steps, n: int) -> Float
 def matrices_of(
     variables: Sequence[Binned], pairs: Sequence[tuple[int, int]], plan: Steps
 ) -> Iterator[Floats]:
-    """Return the matrix of each pair in turn; what is held and how long it takes is public.
+    """Return the matrix of each pair in turn.
 
-    Neither depends on values, only on the variables' number, length and grids.
+    Which operations are done, and what is held, depends on the variables' number, length and
+    grids alone; how fast a processor does them also on the values (known limitations, Time).
     """
     n, size = variables[0].fixed.atoms.size, most_at_once(plan, variables[0].fixed.atoms.size)
     if len(variables) > 2 * size:

@@ -17,8 +17,8 @@ __all__ = ["Search", "information", "normalised", "xlogx_table"]
 
 Floats = NDArray[np.float64]
 
-AT_ONCE = 2**23
-"""Parts of records, over all groups of steps, that are held at a time: 64 MB for both axes."""
+AT_ONCE = 2**21
+"""Parts of records, over all groups of steps, that are held at a time: 16 MB for both axes."""
 
 ALONE = np.zeros((1, 2), np.int64)
 """The only pair of one axis and one axis."""

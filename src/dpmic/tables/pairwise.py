@@ -78,7 +78,7 @@ def pairwise(
         How many for each pair, or for the pool.
     rng : numpy.random.Generator or int, optional
         Source of the permutations. With a whole number p-values are the same whatever the
-        workers.
+        workers; without any, those that are finished in ``out`` are kept as they are.
     missing : {"raise", "drop"}
         Refuse missing values, or leave out, for each pair, the records where one of both is
         missing; pairs of fewer than four records then score NaN.
@@ -173,6 +173,10 @@ def cross(
 
 def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
     _validate.choice(statistic, "statistic", Statistic)
+    if statistic == "mic" and master != "reshef":
+        raise ParameterError(
+            f"master = {shown(master)}", "mic has a master of its own", "leave it out"
+        )
     return Method(statistic, alpha, B, c, master)
 
 
@@ -193,14 +197,15 @@ def _flag(value: Any, name: str) -> bool:
 
 def _draws(pvalues: Any, pooled: Any, permutations: Any, rng: Any) -> Draws | None:
     """Return how p-values are to be made, if they are."""
-    if not _flag(pvalues, "pvalues"):
-        for name, value in (("pooled", pooled), ("rng", rng)):
-            if value is not None and value is not False:
-                raise ParameterError(name, "only p-values need it", "pass pvalues=True too")
-        return None
     count = _validate.whole(permutations, "permutations", least=1)
-    seed = int(_validate.generator(rng).integers(2**63))
-    return Draws(count, seed, _flag(pooled, "pooled"))
+    together = _flag(pooled, "pooled")
+    if _flag(pvalues, "pvalues"):
+        seed = int(_validate.generator(rng).integers(2**63))
+        return Draws(count, seed, together)
+    for name, given in (("pooled", together), ("rng", rng is not None)):
+        if given:
+            raise ParameterError(name, "only p-values need it", "pass pvalues=True too")
+    return None
 
 
 def _both(bounds: Any) -> tuple[Any, Any]:
@@ -269,7 +274,7 @@ def _score(work: Work, threads: int, out: Path | None, rng: object) -> Pairwise:
         found: dict[str, Any] = {}
         done = np.zeros(pairs, bool)
         if out is not None:
-            identity = {**facts, **_identity(work), "rng": rng if isinstance(rng, int) else None}
+            identity = {**facts, **_identity(work, seeded=rng is not None)}
             checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
             _put(found, done, checkpoint.known(), pairs)
         advance = stack.enter_context(bar(pairs, int(done.sum())))
@@ -284,14 +289,16 @@ def _score(work: Work, threads: int, out: Path | None, rng: object) -> Pairwise:
     return result
 
 
-def _identity(work: Work) -> dict[str, Any]:
-    """Return what else the numbers in a file depend on."""
+def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
+    """Return what else the numbers in a file depend on; without a seed any draws will do."""
+    sides = (work.left,) if work.right is work.left else (work.left, work.right)
     return {
-        "data": [side.digest() for side in (work.left, work.right)],
+        "data": [side.digest() for side in sides],
+        "seed": work.draws.seed if seeded and work.draws is not None else None,
         "tic": work.total,
         # With gaps, B is that of each pair's own records.
         "missing": "drop" if work.gaps else "raise",
-        "alpha": work.method.alpha if work.gaps and work.method.B is None else None,
+        "alpha": float(work.method.alpha) if work.gaps and work.method.B is None else None,
         "pooled": work.draws is not None and work.draws.pooled,
     }
 

@@ -37,18 +37,21 @@ class Draws:
         """Return the source for one pair: the same whatever the order of work."""
         return np.random.default_rng((self.seed, position))
 
-    def pool(self, pairs: int, of: Callable[[int], Both | None]) -> Null:
-        """Draw from as many pairs as there are draws for, spread over all, if a pool is wished."""
+    def null(self, pairs: int, of: Callable[[int], Both | None]) -> Null:
+        """Return what pairs are compared with; a pool is drawn now, evenly from all of them."""
         if not self.pooled:
             return Null(self, None)
-        each, spare = divmod(self.permutations, pairs)
-        drawn = []
-        for position in range(pairs) if each else range(0, pairs, -(-pairs // spare)):
-            both = of(position)
-            if both is not None:
-                count = each + (position < spare) if each else 1
-                drawn.append(null(*both, count, self.generator(position)))
-        return Null(self, np.concatenate(drawn) if drawn else np.empty(0))
+        count = min(pairs, self.permutations)
+        places = np.linspace(0, pairs - 1, count).astype(int).tolist()
+        able = [(place, both) for place in places if (both := of(place)) is not None]
+        if not able:
+            return Null(self, np.empty(0))
+        each, spare = divmod(self.permutations, len(able))
+        drawn = [
+            null(*both, each + (rank < spare), self.generator(place))
+            for rank, (place, both) in enumerate(able)
+        ]
+        return Null(self, np.concatenate(drawn))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +59,18 @@ class Null:
     """What pairs are compared with: a pool, or draws of their own."""
 
     draws: Draws
-    pooled: Floats | None
+    pool: Floats | None
 
     def pvalue(self, x: Cells, y: Cells, position: int) -> float:
         """Return the p-value of a pair."""
-        if self.pooled is not None:
-            return pvalue(observed(x, y), self.pooled)
+        if self.pool is not None:
+            return pvalue(observed(x, y), self.pool)
         drawn = null(x, y, self.draws.permutations, self.draws.generator(position))
         return pvalue(observed(x, y), drawn)
 
     def seconds(self, n: int) -> float:
         """Return about how long that takes."""
-        draws = 1 if self.pooled is not None else self.draws.permutations
+        draws = 1 if self.pool is not None else self.draws.permutations
         return draws * (n * SHUFFLE + DRAW)
 
 

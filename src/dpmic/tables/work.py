@@ -16,7 +16,7 @@ from dpmic._validate import Interval, Limits
 from dpmic.counts.memory import Cut
 from dpmic.frames import LEAST_RECORDS
 from dpmic.grids import Steps
-from dpmic.statistics import blocks
+from dpmic.statistics import blocks, pruning
 from dpmic.statistics.blocks import Pairing
 from dpmic.statistics.methods import Binned, Method
 from dpmic.tables import significance
@@ -121,6 +121,8 @@ class Work:
             i, j = self.pairing.within(rows, columns)
             left = ~done[self.pairing.positions(i, j)]
             i, j = i[left], j[left]
+            if not i.size:
+                continue
             together = self.left.whole[i] & self.right.whole[j] & bool(size)
             yield from self._in_tile(rows, columns, i[together], j[together])
             i, j = i[~together], j[~together]
@@ -151,23 +153,25 @@ class Work:
     def _together(self, left: Cut, right: Cut, pairs: Places, i: Places, j: Places) -> Found:
         """Score pairs of complete columns in one call."""
         n = self.left.n
-        if self.total:
-            found = blocks.matrices(left, right, pairs, self.plan, n)
-            mic, tic = np.nanmax(found, (1, 2)), np.nansum(found, (1, 2))
-        else:
-            mic = tic = blocks.largest(left, right, pairs, self.plan, n)
-        return self._found(i, j, mic, tic, np.full(i.size, n))
+        records = np.full(i.size, n)
+        if not self.total:
+            mic = pruning.largest(left, right, pairs, self.plan, n)
+            return self._found(i, j, mic, None, records)
+        found = blocks.matrices(left, right, pairs, self.plan, n)
+        return self._found(i, j, np.nanmax(found, (1, 2)), np.nansum(found, (1, 2)), records)
 
     def _one_by_one(self, i: Places, j: Places) -> Found:
         """Score each pair by itself, on the records that are complete in both columns."""
         rows = [self._alone(int(a), int(b)) for a, b in zip(i, j, strict=True)]
         return self._found(i, j, *map(np.array, zip(*rows, strict=True)))
 
-    def _found(self, i: Places, j: Places, mic: Floats, tic: Floats, records: Places) -> Found:
+    def _found(
+        self, i: Places, j: Places, mic: Floats, tic: Floats | None, records: Places
+    ) -> Found:
         """Return what was asked for of some pairs."""
         positions = self.pairing.positions(i, j)
         columns: dict[str, NDArray[Any]] = {"mic": mic}
-        if self.total:
+        if self.total and tic is not None:
             columns["tic"] = tic
         if self.gaps:
             columns["records"] = records
@@ -186,12 +190,12 @@ class Work:
         """What p-values come from; a pool is drawn before anything else."""
         if self.draws is None:
             return None
-        return self.draws.pool(
+        return self.draws.null(
             self.pairing.count, lambda place: self._cells(*self.pairing.places(place))
         )
 
     @cached_property
-    def _cut(self) -> tuple[list[Any], list[Any]]:
+    def _ranked(self) -> tuple[list[Any], list[Any]]:
         """The complete columns of both sides, cut for tests; None for those with gaps."""
 
         def cut(side: Side) -> list[Any]:
@@ -203,7 +207,7 @@ class Work:
 
     def _cells(self, i: int, j: int) -> significance.Both | None:
         """Return a pair cut for a test, on the records that both have, or None for too few."""
-        x, y = self._cut[0][i], self._cut[1][j]
+        x, y = self._ranked[0][i], self._ranked[1][j]
         if x is None or y is None:
             a, b = self._complete(i, j)
             if a.size < LEAST_RECORDS:

@@ -1,0 +1,254 @@
+"""Every result as an answer: what people see, and the lines of CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpmic.cli.amounts import cost
+from dpmic.cli.printing import Answer
+
+if TYPE_CHECKING:
+    from dpmic.results import (
+        AuditBound,
+        BoundsEstimate,
+        IndependenceRelease,
+        IndependenceTest,
+        Pairwise,
+        PairwiseRelease,
+        Plan,
+        Release,
+        Score,
+        Screening,
+    )
+
+__all__ = [
+    "audit",
+    "bounds",
+    "matrix",
+    "pairs",
+    "plan",
+    "private_test",
+    "release",
+    "score",
+    "test",
+]
+
+AT_ONCE = 10_000
+"""Lines of CSV that are made at a time."""
+
+MEANINGS = {
+    "MIC": "strength, from 0 to 1",
+    "TIC, normalised": "mean over all grids",
+    "MAS": "how far from monotone",
+    "MEV": "how close to a function",
+    "MCN": "log2 of the cells needed",
+}
+
+
+def score(result: Score, x: str, y: str) -> Answer:
+    """Answer how strongly two columns depend on each other."""
+    total = result.tic(normalised=True)
+    numbers = (result.mic, total, result.mas, result.mev, result.mcn())
+    named = zip(MEANINGS.items(), numbers, strict=True)
+    shape = f"{result.grid.k} x {result.grid.l}"
+    return Answer(
+        title=f"{x} and {y}",
+        heads=(),
+        rows=[
+            *((name, f"{value:.4f}", meaning) for (name, meaning), value in named),
+            ("grid", shape, f"rows on {y} x columns on {x}"),
+            ("n", f"{result.n}", "records used"),
+        ],
+        json=result.to_json,
+        fields=("x", "y", "mic", "tic", "mas", "mev", "mcn", "n", "statistic"),
+        records=lambda: [(x, y, *numbers, result.n, result.statistic)],
+    )
+
+
+def matrix(result: Pairwise, top: int | None) -> Answer:
+    """Answer with pairs: people see the strongest, programs all unless they ask for less."""
+    from dpmic.results import leading
+
+    fields = list(result.columns(0, 0))
+    strongest = leading.largest(result.mic, top or leading.SHOWN).tolist()
+    rows = list(_pairs(result, strongest))
+    size = f"{len(result.names)} columns, {result.mic.size} pairs, {result.n} rows"
+    return Answer(
+        title=f"The {len(rows)} strongest of all pairs, by {result.statistic} ({size})",
+        heads=fields,
+        rows=[[text if isinstance(text, str) else _short(text) for text in row] for row in rows],
+        json=result.to_json,
+        fields=fields,
+        records=lambda: _pairs(result, strongest) if top else _all_pairs(result),
+    )
+
+
+def _pairs(result: Pairwise, places: Sequence[int]) -> Iterator[list[Any]]:
+    for place in places:
+        yield from _lines(result, place, place + 1)
+
+
+def _all_pairs(result: Pairwise) -> Iterator[list[Any]]:
+    for start in range(0, result.mic.size, AT_ONCE):
+        yield from _lines(result, start, min(start + AT_ONCE, result.mic.size))
+
+
+def _lines(result: Pairwise, start: int, stop: int) -> Iterator[list[Any]]:
+    """Yield some pairs, with the names of their columns."""
+    columns = [values.tolist() for values in result.columns(start, stop).values()]
+    for x, y, *numbers in zip(*columns, strict=True):
+        yield [result.names[x], result.names[y], *numbers]
+
+
+def test(result: IndependenceTest, x: str, y: str) -> Answer:
+    """Answer whether two columns are independent."""
+    numbers = (result.pvalue, result.statistic, result.permutations, result.n)
+    return Answer(
+        title=f"Are {x} and {y} independent?",
+        heads=(),
+        rows=[
+            ("p-value", f"{result.pvalue:.4g}", "how often chance gives as much"),
+            ("TICe", f"{result.statistic:.4f}", "the statistic"),
+            ("permutations", f"{result.permutations}", "compared with"),
+            ("n", f"{result.n}", "records used"),
+        ],
+        json=result.to_json,
+        fields=("x", "y", "pvalue", "statistic", "permutations", "n"),
+        records=lambda: [(x, y, *numbers)],
+    )
+
+
+def private_test(result: IndependenceRelease) -> Answer:
+    """Answer whether two columns are independent, privately."""
+    x, y = result.names
+    return Answer(
+        title=f"Are {x} and {y} independent? (private)",
+        heads=(),
+        rows=[
+            ("p-value", f"{result.pvalue:.4g}", "exact, the noise included"),
+            ("Cramer's V", f"{result.value:.4f}", "of ranks, with noise"),
+            ("epsilon", cost(result.epsilon), "what it cost"),
+            ("n", f"{result.n}", "public"),
+        ],
+        below=[result.guarantee],
+        json=result.to_json,
+        fields=("x", "y", "pvalue", "value", "draws", "epsilon", "n"),
+        records=lambda: [
+            (x, y, result.pvalue, result.value, result.draws, result.epsilon, result.n)
+        ],
+    )
+
+
+def release(result: Release) -> Answer:
+    """Answer with a published score; a noisy histogram has no interval."""
+    from dpmic.results import HistogramRelease
+
+    x, y = result.names
+    low, high = (None, None) if isinstance(result, HistogramRelease) else result.interval()
+    noise = "-" if low is None else f"{low:.4f} to {high:.4f}"
+    numbers = (result.value, result.estimate, low, high, result.epsilon, result.n)
+    return Answer(
+        title=f"{x} and {y} (private)",
+        heads=(),
+        rows=[
+            (f"{result.statistic.upper()}", f"{result.value:.4f}", "with noise"),
+            ("estimate", f"{result.estimate:.4f}", "of MIC*, what value and noise support"),
+            ("noise interval", noise, "95%: the noise's, not the sample's"),
+            ("epsilon", cost(result.epsilon), "what it cost"),
+            ("n", f"{result.n}", "public"),
+        ],
+        below=[result.guarantee],
+        json=result.to_json,
+        fields=("x", "y", "value", "estimate", "low", "high", "epsilon", "n", "mechanism"),
+        records=lambda: [(x, y, *numbers, result.mechanism)],
+    )
+
+
+def pairs(result: Screening | PairwiseRelease) -> Answer:
+    """Answer with the published scores of several pairs, the largest first."""
+    ends = result.interval()
+    lines = [
+        (*pair, value, estimate, low, high)
+        for pair, value, estimate, (low, high) in zip(
+            result.pairs, result.values, result.estimates, ends, strict=True
+        )
+    ]
+    lines.sort(key=lambda line: -line[2])
+    fields = ("x", "y", "value", "estimate", "low", "high")
+    return Answer(
+        title=f"Private scores of pairs, for epsilon = {cost(result.epsilon)} together",
+        heads=("x", "y", "MIC", "estimate", "noise from", "to (95%)"),
+        rows=[[text if isinstance(text, str) else _short(text) for text in row] for row in lines],
+        below=[result.guarantee],
+        json=result.to_json,
+        fields=fields,
+        records=lambda: lines,
+    )
+
+
+def bounds(result: BoundsEstimate) -> Answer:
+    """Answer with a published range, and how a file of bounds has it."""
+    name = json.dumps(result.name)
+    below = [result.guarantee]
+    if result.found:
+        below.append(f"For a file of bounds: {name} = [{result.low!r}, {result.high!r}]")
+    share = f"with probability {1 - result.failure:g}"
+    numbers = (result.low, result.high, result.outside, result.found, result.epsilon, result.n)
+    return Answer(
+        title=f"The range of {result.name} (private)",
+        heads=(),
+        rows=[
+            ("range", f"{result.low:.12g} to {result.high:.12g}" if result.found else "none", ""),
+            ("outside", f"{result.outside}", f"records at most, {share}"),
+            ("epsilon", cost(result.epsilon), "what it cost"),
+            ("n", f"{result.n}", "public"),
+        ],
+        below=below,
+        json=result.to_json,
+        fields=("column", "low", "high", "outside", "found", "epsilon", "n"),
+        records=lambda: [(result.name, *numbers)],
+    )
+
+
+def plan(result: Plan) -> Answer:
+    """Answer what every mechanism would err by."""
+    head, *lines = result._table()
+    fields = list(result.to_frame("pyarrow").column_names)
+    rows = [[getattr(row, field) for field in fields] for row in result.rows]
+    facts = {"n": result.n, "epsilon": result.epsilon, "error": result.error, "of": result.of}
+    return Answer(
+        title=result._title(),
+        heads=head,
+        rows=lines,
+        below=result._remarks(),
+        json=lambda: json.dumps(
+            {**facts, "rows": [dict(zip(fields, row, strict=True)) for row in rows]}
+        ),
+        fields=fields,
+        records=lambda: rows,
+    )
+
+
+def audit(result: AuditBound) -> Answer:
+    """Answer what an attack has shown."""
+    content = {**result.to_dict(), "holds": result.holds}
+    verdict = "holds" if result.holds else "is DISPROVED"
+    return Answer(
+        title=f"{result.mechanism}: the claim {verdict}",
+        heads=(),
+        rows=[
+            ("claimed epsilon", f"{result.claimed:g}", ""),
+            ("epsilon at least", f"{result.lower:.4g}", f"with confidence {result.confidence:g}"),
+            ("runs", f"{result.runs}", "on each of two neighbouring datasets"),
+            ("event", "", result.event),
+        ],
+        json=lambda: json.dumps(content),
+        fields=list(content),
+        records=lambda: [list(content.values())],
+    )
+
+
+def _short(number: float) -> str:
+    return f"{number:.4f}" if isinstance(number, float) else str(number)

@@ -1,0 +1,125 @@
+"""All commands together, and how they begin and end."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from dpmic.cli import (
+    bounds,
+    demo,
+    failures,
+    independence,
+    ledger,
+    matrix,
+    plan,
+    printing,
+    release,
+    reproduce,
+    score,
+    screen,
+)
+from dpmic.errors import BoundsReminder, NoiseWarning
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="dpmic",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help takes half the time
+    pretty_exceptions_enable=False,  # its tracebacks would print local variables
+    help="Find dependence between the columns of a table, and publish it privately.",
+)
+for name, command, example in (
+    ("score", score.score, score.EXAMPLE),
+    ("matrix", matrix.matrix, matrix.EXAMPLE),
+    ("test", independence.independence, independence.EXAMPLE),
+    ("plan", plan.plan, plan.EXAMPLE),
+    ("release", release.release, release.EXAMPLE),
+    ("screen", screen.screen, screen.EXAMPLE),
+    ("bounds", bounds.bounds, bounds.EXAMPLE),
+    ("audit", plan.audit, plan.EXAMPLE_AUDIT),
+    ("reproduce", reproduce.reproduce, reproduce.EXAMPLE),
+    ("demo", demo.demo, demo.EXAMPLE),
+):
+    app.command(name, epilog=f"Example: {example}")(command)
+app.add_typer(
+    ledger.app, name="ledger", epilog="Example: dpmic ledger create people.ledger --epsilon 3"
+)
+
+
+def main() -> None:
+    """Run the command; an error is one line on stderr, and the exit code tells its kind."""
+    _survive_names()
+    words = sys.argv[1:]
+    ours = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in ours  # wherever it stands: it is added to a command that failed
+    kept = [word for word in ours if word != "--debug"] + words[len(ours) :]
+    with _notes():
+        raise SystemExit(_run(kept, debug))
+
+
+def _run(words: list[str], debug: bool) -> int:
+    """Run one command and return its exit code."""
+    try:
+        with printing.stdout():
+            code = app(words, prog_name="dpmic", standalone_mode=False)
+    except SystemExit as stopped:
+        # typer ends so where a pipe was closed while it printed help.
+        if isinstance(stopped.__context__, BrokenPipeError):
+            return 0
+        return stopped.code if isinstance(stopped.code, int) else 0
+    except BaseException as error:
+        return failures.told(error, debug=debug)
+    if code == failures.STOPPED:  # typer has caught Ctrl-C
+        return failures.told(KeyboardInterrupt(), debug=False)
+    return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Print what the library warns of as notes, each once: before a question and after it."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            printing.note(f"note: {message}")
+        said.add(str(message))
+
+    with warnings.catch_warnings():
+        for kind in (BoundsReminder, NoiseWarning):
+            warnings.simplefilter("always", kind)
+        warnings.showwarning = show
+        yield
+
+
+def _survive_names() -> None:
+    """Let names that a terminal cannot show be written by their codes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from dpmic import __version__
+
+        typer.echo(f"dpmic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and stop.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print a traceback too; may stand anywhere.")
+    ] = False,
+) -> None:
+    """Find dependence between the columns of a table, and publish it privately."""

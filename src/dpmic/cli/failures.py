@@ -1,0 +1,96 @@
+"""How commands end: exit codes, and one line on stderr.
+
+0 is success (and a closed pipe: its reader has enough), 1 a refusal (the budget does not allow
+it, or somebody said no), 2 wrong usage or bad input, 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+
+import typer
+
+from dpmic.cli.printing import ClosedPipe, note
+from dpmic.errors import BudgetError, DpmicError, LedgerError
+
+__all__ = ["REFUSED", "STOPPED", "WRONG", "Declined", "told"]
+
+REFUSED, WRONG, STOPPED = 1, 2, 130
+
+# The base of errors in the use of a command, whether typer has it from click or brings its own.
+USAGE: type = typer.BadParameter.__mro__[2]
+
+# Options that remedies speak of as Python has them.
+NAMES = (
+    "allow_large_epsilon|alpha|B|bounds|c|delta|draws|epsilon|error|mechanism|missing|n|name|of"
+    "|permutations|person|pooled|pvalues|rows_per_person|runs|split|statistic|target|tic|top"
+)
+PYTHON = re.compile(rf"\b({NAMES})=(?:True|(['\"])(.*?)\2|(\.\.\.|[\w.+-]*\w))")
+
+
+class Declined(Exception):  # noqa: N818 - nothing went wrong
+    """Somebody was asked and said no."""
+
+
+def told(error: BaseException, *, debug: bool) -> int:
+    """Say what went wrong and return the exit code."""
+    if isinstance(error, ClosedPipe):
+        return 0
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt):
+        note("stopped")
+        return STOPPED
+    if isinstance(error, typer.Abort):
+        return told(error.__cause__ or Declined("nothing was done"), debug=False)
+    if isinstance(error, Declined | EOFError):
+        note(str(error) or "no answer, so nothing was done")
+        return REFUSED
+    if isinstance(error, DpmicError):
+        note(f"{error.value}: {error.reason}; {_for_the_shell(error.remedy)}.")
+        return REFUSED if _about_budget(error) else WRONG
+    if isinstance(error, USAGE):
+        note(_usage(error))
+        return WRONG
+    if isinstance(error, MemoryError):
+        note("memory: there is not enough; close other programs, or pass fewer columns.")
+        return WRONG
+    # Foreign words may hold data, so only their kind is told.
+    note(
+        f"{type(error).__name__}: this is a fault of dpmic; give the same command with --debug "
+        "and report what it prints."
+    )
+    return WRONG
+
+
+def _about_budget(error: DpmicError) -> bool:
+    """Tell whether a ledger refuses an amount, rather than being unusable."""
+    amount = error.value.startswith(("epsilon =", "delta ="))
+    return isinstance(error, BudgetError) or (isinstance(error, LedgerError) and amount)
+
+
+def _usage(error: BaseException) -> str:
+    """Return what is wrong with a command in one line."""
+    message = " ".join(str(getattr(error, "format_message", error.__str__)()).split())
+    message = message.replace(": Value error, ", ": ")  # pydantic's words
+    context = getattr(error, "ctx", None)
+    command = "dpmic" if context is None else context.command_path
+    return f"{message.rstrip('.')}; see {command} --help."
+
+
+def _for_the_shell(remedy: str) -> str:
+    """Write options of Python as those of the command: ``pvalues=True`` as ``--pvalues``.
+
+    Examples
+    --------
+    >>> _for_the_shell("pass a smaller epsilon, or allow_large_epsilon=True if that is meant")
+    'pass a smaller epsilon, or --allow-large-epsilon if that is meant'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        value = found[3] or found[4]
+        flag = "--" + found[1].replace("_", "-")
+        return f"{flag} {value}" if value else flag
+
+    return PYTHON.sub(option, remedy)

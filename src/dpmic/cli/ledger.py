@@ -1,0 +1,116 @@
+"""``dpmic ledger``: make a budget, and see what was spent of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpmic.cli import options as o
+from dpmic.cli import printing
+from dpmic.cli.amounts import cost, left, total
+from dpmic.cli.printing import Answer
+from dpmic.cli.spending import opened
+
+if TYPE_CHECKING:
+    from dpmic.privacy.ledger import Entry, Ledger
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Make the budget of a group of people, and read it.",
+)
+
+Where = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
+FIELDS = ("time", "question", "epsilon", "delta", "answered", "answer")
+
+
+@app.command(epilog="Example: dpmic ledger create people.ledger --epsilon 3")
+def create(
+    path: Where,
+    epsilon: Annotated[float, typer.Option(help="For all that is ever published about them.")],
+    delta: Annotated[float, typer.Option(help="The same for delta.")] = 0.0,
+) -> None:
+    """Make a ledger for a group of people. Its total is fixed once."""
+    from dpmic.privacy.ledger import Ledger
+
+    _state(Ledger(path, epsilon, delta))
+
+
+@app.command(epilog="Example: dpmic ledger show people.ledger --json")
+def show(path: Where, as_json: o.AsJson = False, as_csv: o.AsCsv = False) -> None:
+    """Show the budget, what was asked and what it cost; answers are in JSON and CSV."""
+    wished = printing.form(as_json, as_csv)
+    ledger = opened(path)
+    entries = ledger.history()
+    printing.show(_answer(ledger, entries), wished)
+
+
+def _state(ledger: Ledger) -> None:
+    printing.say(f"{ledger.path}: {_amounts(ledger)}")
+
+
+def _amounts(ledger: Ledger) -> str:
+    """Return what was spent and what is left, in words."""
+    text = f"epsilon {cost(ledger.spent)} of {total(ledger.total)} spent, "
+    text += f"{left(ledger.remaining)} left"
+    if ledger.total_delta:
+        text += (
+            f"; delta {cost(ledger.spent_delta)} of {total(ledger.total_delta)} spent, "
+            f"{left(ledger.remaining_delta)} left"
+        )
+    return text
+
+
+def _answer(ledger: Ledger, entries: list[Entry]) -> Answer:
+    amounts = ("total", "spent", "remaining", "total_delta", "spent_delta", "remaining_delta")
+    facts = {name: getattr(ledger, name) for name in amounts}
+    history = [{field: getattr(entry, field) for field in FIELDS} for entry in entries]
+    for line in history:
+        line["question"], line["answer"] = _parsed(line["question"]), _parsed(line["answer"])
+    return Answer(
+        title=f"{ledger.path}: {_amounts(ledger)}",
+        heads=("time (UTC)", "question", "epsilon", "delta", "state"),
+        rows=[_row(entry) for entry in entries],
+        below=_remarks(entries),
+        json=lambda: json.dumps({**facts, "history": history}),
+        fields=FIELDS,
+        records=lambda: [[getattr(entry, field) for field in FIELDS] for entry in entries],
+    )
+
+
+def _remarks(entries: list[Entry]) -> list[str]:
+    if not entries:
+        return ["Nothing was asked yet."]
+    if all(entry.answered for entry in entries):
+        return []
+    return ["What is pending was charged and has no answer yet: asking it again costs nothing."]
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    """Return a line for people."""
+    when = entry.time.partition("+")[0].replace("T", " ")
+    state = "answered" if entry.answered else "pending"
+    return when, _words(entry.question), cost(entry.epsilon), cost(entry.delta), state
+
+
+def _words(question: str) -> str:
+    """Return a question of ours as people would put it, and any other as it is."""
+    asked = _parsed(question)
+    if not isinstance(asked, dict) or not {"mechanism", "columns", "n"} <= asked.keys():
+        return question
+    named = f"{asked['name']}: " if asked.get("name") else ""
+    top = f", top {asked['top']}" if "top" in asked else ""
+    return f"{named}{asked['mechanism']} of {', '.join(asked['columns'])}{top} (n = {asked['n']})"
+
+
+def _parsed(text: str | None) -> Any:
+    """Return what a JSON text says, or any other text as it is."""
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:
+        return text

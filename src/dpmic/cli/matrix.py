@@ -1,0 +1,109 @@
+"""``dpmic matrix``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpmic.cli import answers, inputs
+from dpmic.cli import options as o
+from dpmic.cli.delivery import Delivery, repeated
+from dpmic.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpmic.results import Pairwise
+
+__all__ = ["EXAMPLE", "matrix"]
+
+EXAMPLE = "dpmic matrix survey.csv --columns age,income,rent --pvalues --out scores.parquet"
+
+Columns = Annotated[
+    list[str] | None, typer.Option(metavar="A,B,...", help="Only these; by default all.")
+]
+Top = Annotated[
+    int | None, typer.Option(min=1, help="So many pairs; by default 10 in a table, all in CSV.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PARQUET", help="Keep all scores here; the same command goes on after Ctrl-C."
+    ),
+]
+
+
+def matrix(
+    file: o.File,
+    columns: Columns = None,
+    statistic: o.Statistic = o.Statistic.mice,
+    bounds: o.Bounds = None,
+    bounds_file: o.BoundsFile = None,
+    alpha: o.Alpha = 0.6,
+    cells: o.Cells = None,
+    c: o.C = 15,
+    tic: Annotated[bool, typer.Option("--tic", help="The total coefficient too.")] = False,
+    pvalues: Annotated[
+        bool, typer.Option("--pvalues", help="Test each pair for independence.")
+    ] = False,
+    pooled: Annotated[
+        bool, typer.Option("--pooled", help="One pool of permutations for all pairs: faster.")
+    ] = False,
+    permutations: Annotated[int, typer.Option(min=1, help="For each pair, or the pool.")] = 10_000,
+    seed: o.Seed = None,
+    missing: o.MissingOption = o.Missing.raise_,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads; by default one for each core.")
+    ] = None,
+    top: Top = None,
+    out: Out = None,
+    as_json: o.AsJson = False,
+    as_csv: o.AsCsv = False,
+    report: o.Report = None,
+    overwrite: o.Overwrite = False,
+) -> None:
+    """Score every pair of columns. Not private: see dpmic screen."""
+    from dpmic.tables.pairwise import pairwise
+
+    where = Delivery.planned(as_json, as_csv, report, overwrite)
+    options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "statistic": statistic.value}
+    chosen = inputs.names(columns)
+    ends = inputs.bounds(bounds, bounds_file)
+    if statistic is o.Statistic.micr:
+        chosen = chosen or list(ends)
+        _refuse_other(chosen, ends)
+        options["bounds"] = {name: ends[name] for name in chosen}
+    elif ends:
+        raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
+    table = inputs.read(file, chosen)
+    options |= {"pvalues": pvalues, "pooled": pooled, "permutations": permutations, "rng": seed}
+    options |= {"tic": tic, "missing": missing.value, "workers": workers, "out": out}
+    result = pairwise(table, **options)
+    where.give(answers.matrix(result, top), lambda: _page(result, table, options))
+
+
+def _refuse_other(chosen: list[str], ends: dict[str, inputs.Ends]) -> None:
+    for name in chosen:
+        if name not in ends:
+            raise ParameterError(
+                "--bounds", f"{name} has none", f"add --bounds {name}=LOW:HIGH, from what it means"
+            )
+    if not chosen:
+        raise ParameterError("--bounds", "micr needs them", "add --bounds NAME=LOW:HIGH for each")
+
+
+def _page(result: Pairwise, table: Any, options: dict[str, Any]) -> str:
+    """Return the report, with a scatter of the strongest pair."""
+    from dpmic import frames, report
+    from dpmic.statistics import family
+
+    strongest = result.top(1)
+    if not strongest:
+        return report.page(result, command=repeated())
+    x, y, _ = strongest[0]
+    same = {name: options[name] for name in ("alpha", "B", "c", "missing")}
+    if "bounds" in options:
+        same["bounds"] = (options["bounds"][x], options["bounds"][y])
+    best = getattr(family, options["statistic"])(x, y, data=table, **same)
+    points = frames.pair(x, y, data=table, missing=options["missing"])
+    return report.page(result, points=points, others=(best,), command=repeated())

@@ -1,0 +1,123 @@
+"""The arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "AllowLarge",
+    "Alpha",
+    "AsCsv",
+    "AsJson",
+    "Bounds",
+    "BoundsFile",
+    "C",
+    "Cells",
+    "Epsilon",
+    "File",
+    "LedgerFile",
+    "Missing",
+    "MissingOption",
+    "Name",
+    "OneRow",
+    "Overwrite",
+    "Person",
+    "Report",
+    "Rows",
+    "Seed",
+    "Statistic",
+    "X",
+    "Y",
+    "Yes",
+]
+
+Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
+Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="CSV, TSV, Parquet, Feather or Arrow; - is CSV or TSV on stdin."
+    ),
+]
+X = Annotated[str, typer.Argument(metavar="X", help="A column's name.")]
+Y = Annotated[str, typer.Argument(metavar="Y", help="Another column's name.")]
+
+Alpha = Annotated[float, typer.Option(help="At most max(n^alpha, 4) cells in a grid.")]
+Cells = Annotated[float | None, typer.Option("--B", help="At most so many cells in a grid.")]
+C = Annotated[float, typer.Option(help="Master parts for each part.")]
+MissingOption = Annotated[
+    Missing, typer.Option("--missing", help="Refuse missing values, or drop their records.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same permutations.")]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=LOW:HIGH", help="What a column can mean; once for each, never from the data."
+    ),
+]
+BoundsFile = Annotated[
+    Path | None,
+    typer.Option(metavar="TOML", help="A file with a [bounds] table: age = [0, 120]."),
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print it as CSV.")]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="HTML", help="Write a self-contained page too."),
+]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="The report may take a file's place."),
+]
+
+Epsilon = Annotated[float, typer.Option(help="The privacy loss; a smaller one protects more.")]
+OneRow = Annotated[
+    bool,
+    typer.Option("--one-row-per-person", help="Each row is another person."),
+]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Names the person; of each only the first row is used.",
+    ),
+]
+Rows = Annotated[
+    int | None,
+    typer.Option(
+        "--rows-per-person",
+        min=1,
+        help="At most so many rows of a person; the noise grows with them.",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="LEDGER",
+        help="The people's budget; the same question again is answered from it for nothing.",
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        help="What the ledger calls this question, to ask it again of corrected data.",
+    ),
+]
+AllowLarge = Annotated[
+    bool,
+    typer.Option(
+        "--allow-large-epsilon",
+        help="An epsilon above 10, which protects little, is meant.",
+    ),
+]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", "-y", help="Spend without being asked."),
+]

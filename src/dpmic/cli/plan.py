@@ -1,0 +1,84 @@
+"""``dpmic plan`` and ``dpmic audit``: what to expect, and whether a promise holds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from dpmic.cli import answers, printing, progress
+from dpmic.cli import options as o
+from dpmic.cli.release import Mechanism
+
+__all__ = ["EXAMPLE", "EXAMPLE_AUDIT", "audit", "plan"]
+
+EXAMPLE = "dpmic plan --n 5000 --epsilon 1, or dpmic plan --epsilon 1 --error 0.05"
+EXAMPLE_AUDIT = "dpmic audit micr-laplace --epsilon 1 --runs 10000"
+
+Of = StrEnum("Of", ["value", "estimate"])
+
+
+def plan(
+    n: Annotated[int | None, typer.Option("--n", help="The number of records.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The privacy loss.")] = None,
+    error: Annotated[float | None, typer.Option(help="The wished distance from MIC*.")] = None,
+    of: Annotated[Of, typer.Option(help="Of which number --error speaks.")] = Of.value,
+    rows: Annotated[
+        int, typer.Option("--rows-per-person", min=1, help="At most so many rows of a person.")
+    ] = 1,
+    allow_large_epsilon: o.AllowLarge = False,
+    as_json: o.AsJson = False,
+    as_csv: o.AsCsv = False,
+) -> None:
+    """Tell the expected error of a release beforehand.
+
+    Or the smallest n or epsilon that reaches a wished error. Nothing is spent.
+
+    Give two of --n, --epsilon and --error.
+    """
+    from dpmic.privacy.plan import plan
+
+    wished = printing.form(as_json, as_csv)
+    result = plan(
+        n,
+        epsilon,
+        error=error,
+        of=of.value,
+        rows_per_person=rows,
+        allow_large_epsilon=allow_large_epsilon,
+    )
+    printing.show(answers.plan(result), wished)
+
+
+def audit(
+    mechanism: Annotated[Mechanism, typer.Argument(help="Which of ours to attack.")],
+    epsilon: o.Epsilon = 1.0,
+    n: Annotated[int, typer.Option("--n", help="Records in the made datasets.")] = 25,
+    runs: Annotated[int, typer.Option(help="On each of two datasets.")] = 100_000,
+    confidence: Annotated[float, typer.Option(help="That the bound is true.")] = 0.999,
+    as_json: o.AsJson = False,
+    as_csv: o.AsCsv = False,
+) -> None:
+    """Attack a mechanism, to disprove its epsilon.
+
+    It is run many times on two made datasets that differ in one record, which takes a minute.
+
+    The exit code is 1 if the claim is disproved.
+    """
+    from dpmic.privacy.audit import audit
+    from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
+    from dpmic.privacy.tables import UNIT_SQUARE
+
+    wished = printing.form(as_json, as_csv)
+    attacked: Any
+    if mechanism is Mechanism.mice_laplace:
+        attacked = MICeLaplace(epsilon)
+    else:
+        kind = MICrLaplace if mechanism is Mechanism.micr_laplace else MICrGeometric
+        attacked = kind(epsilon, UNIT_SQUARE)
+    with progress.working("attacking"):
+        result = audit(attacked, n=n, runs=runs, confidence=confidence)
+    printing.show(answers.audit(result), wished)
+    if not result.holds:
+        raise typer.Exit(1)

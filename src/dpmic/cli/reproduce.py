@@ -1,0 +1,58 @@
+"""``dpmic reproduce``."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpmic.cli import printing, progress
+from dpmic.cli.failures import STOPPED
+
+__all__ = ["EXAMPLE", "reproduce"]
+
+EXAMPLE = "dpmic reproduce all --quick"
+
+Part = StrEnum("Part", ["synthetic", "real", "parameters", "errors", "all"])
+
+
+def reproduce(
+    part: Annotated[Part, typer.Argument(help="Which part of the evaluation.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A sample of it, in two minutes.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="A folder; by default reproduction or reproduction-quick.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="By default one for each core.")
+    ] = None,
+) -> None:
+    """Make the tables and figures of the paper again.
+
+    Ours stand beside the printed ones.
+
+    Stopped with Ctrl-C it goes on where it was when the same command is given again.
+    """
+    from dpmic.evaluation.reproduce import PARTS, reproduce
+
+    folder = output or Path("reproduction-quick" if quick else "reproduction")
+    parts = tuple(known for known in PARTS if part in (known, Part.all))
+    try:
+        with progress.stages() as tell:
+            page = reproduce(
+                parts,
+                folder,
+                quick=quick,
+                seed=seed,
+                workers=workers or os.cpu_count() or 1,
+                tell=tell,
+                say=printing.note,
+            )
+    except KeyboardInterrupt:
+        printing.note("stopped; the same command goes on from here")
+        raise SystemExit(STOPPED) from None
+    if page is not None:
+        printing.say(f"Tables, figures and the page are in {folder}: open {page}")

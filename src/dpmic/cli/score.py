@@ -1,0 +1,53 @@
+"""``dpmic score``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpmic.cli import answers, inputs, progress
+from dpmic.cli import options as o
+from dpmic.cli.delivery import Delivery, repeated
+from dpmic.errors import ParameterError
+
+__all__ = ["EXAMPLE", "score"]
+
+EXAMPLE = "dpmic score survey.csv age income --report score.html"
+
+
+def score(
+    file: o.File,
+    x: o.X,
+    y: o.Y,
+    statistic: o.Statistic = o.Statistic.mice,
+    bounds: o.Bounds = None,
+    bounds_file: o.BoundsFile = None,
+    alpha: o.Alpha = 0.6,
+    cells: o.Cells = None,
+    c: o.C = 15,
+    missing: o.MissingOption = o.Missing.raise_,
+    as_json: o.AsJson = False,
+    as_csv: o.AsCsv = False,
+    report: o.Report = None,
+    overwrite: o.Overwrite = False,
+) -> None:
+    """Score how strongly two columns depend on each other. Not private."""
+    from dpmic.statistics import family
+
+    out = Delivery.planned(as_json, as_csv, report, overwrite)
+    options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "missing": missing.value}
+    if statistic is o.Statistic.micr:
+        ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
+        options["bounds"] = (ends[x], ends[y])
+    elif bounds or bounds_file:
+        raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
+    table = inputs.read(file, [x, y])
+    with progress.working("scoring"):
+        result = getattr(family, statistic)(x, y, data=table, **options)
+
+    def page() -> str:
+        from dpmic import frames, report
+
+        points = frames.pair(x, y, data=table, missing=missing.value)
+        return report.page(result, points=points, command=repeated())
+
+    out.give(answers.score(result, x, y), page)

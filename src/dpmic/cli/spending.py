@@ -1,0 +1,209 @@
+"""Before anything is spent: whose privacy, at which cost, and whether that is meant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dpmic.cli import printing
+from dpmic.cli.amounts import cost, left, total
+from dpmic.cli.delivery import KEPT, LOST, repeated
+from dpmic.cli.failures import Declined
+from dpmic.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from dpmic.privacy.ledger import Ledger
+    from dpmic.privacy.preview import Preview
+
+__all__ = ["Consent", "Unit", "opened"]
+
+WAYS = "--one-row-per-person, --person COLUMN"
+QUESTION = """\
+Whom must this protect?
+  1  each row is another person
+  2  a column names the person; of each only the first row is used
+"""
+SEVERAL = "  3  a person has several rows, at most a number that is known\n"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one person is in a table."""
+
+    person: str | None = None
+    rows: int = 1
+
+    @property
+    def words(self) -> str:
+        """The unit in words."""
+        if self.person is not None:
+            return f"a person, by {self.person}; the first row of each is used"
+        if self.rows > 1:
+            return f"a person, with all of at most {self.rows} rows"
+        return "a person, who has one row"
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The unit as options of a command."""
+        if self.person is not None:
+            return "--person", self.person
+        if self.rows > 1:
+            return "--rows-per-person", str(self.rows)
+        return ("--one-row-per-person",)
+
+
+@dataclass(frozen=True)
+class Consent:
+    """What was agreed on: the unit of privacy, the ledger, and whether to spend unasked."""
+
+    unit: Unit
+    ledger: Ledger | None
+    yes: bool
+
+    @classmethod
+    def sought(
+        cls,
+        one_row: bool,
+        person: str | None,
+        rows: int | None,
+        ledger: Path | None,
+        yes: bool,
+        *,
+        several: bool = True,
+    ) -> Consent:
+        """Find the unit and open the ledger, before data is read.
+
+        ``several`` tells whether more than one row of a person may count.
+        """
+        if not yes and not _asking():
+            raise ParameterError(
+                "--yes", "nobody can be asked here whether to spend", "add it if that is meant"
+            )
+        return cls(
+            _unit(one_row, person, rows, several), None if ledger is None else opened(ledger), yes
+        )
+
+    @property
+    def kept(self) -> str:
+        """What to say when an output fails after something was published."""
+        return LOST if self.ledger is None else KEPT
+
+    def page(self, result: Any) -> Callable[[], str]:
+        """Return what makes the report of a published result."""
+
+        def page() -> str:
+            from dpmic.report import page
+
+            return page(result, ledger=self.ledger, command=repeated(self.unit.options))
+
+        return page
+
+    def ask(self, view: Preview, what: str, error: str | None = None) -> None:
+        """Show what would be done and ask; a refusal raises :class:`Declined`."""
+        if self.yes:
+            return
+        rest = None if self.ledger is None else view.rest(self.ledger)
+        if self.ledger is not None and rest is None:
+            return  # costs nothing: the ledger has the answer, or refuses
+        printing.table(
+            "The plan; nothing is spent yet", (), self._rows(view, what, error), err=True
+        )
+        if _answer("Spend it? [y/N] ").lower() not in ("y", "yes"):
+            raise Declined("nothing was spent")
+
+    def _rows(self, view: Preview, what: str, error: str | None) -> list[tuple[str, str]]:
+        """Return what is known beforehand, all of it public."""
+        price = f"epsilon = {cost(view.epsilon)}"
+        if view.delta:
+            price += f", delta = {cost(view.delta)}"
+        rows = [
+            ("publishes", what),
+            ("protects", self.unit.words),
+            ("n, public", f"{view.n:,}"),
+            ("costs", price),
+        ]
+        if view.half_width is not None:
+            noise = f"within {view.half_width:.2g} of a score, 19 times of 20"
+            rows.append(("noise", noise))
+        if error is not None:
+            rows.append(("expected error", error))
+        rows.append(("ledger", self._book(view)))
+        return rows
+
+    def _book(self, view: Preview) -> str:
+        if self.ledger is None:
+            return "none: nobody counts what is spent; add --ledger FILE"
+        now, rest = self.ledger.remaining, view.rest(self.ledger) or 0.0
+        return (
+            f"{left(now)} of {total(self.ledger.total)} left, {left(rest)} after this "
+            "(unless it was asked before, which costs nothing)"
+        )
+
+
+def _asking() -> bool:
+    """Tell whether somebody can be asked."""
+    streams = (sys.stdin, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)
+
+
+def _answer(question: str) -> str:
+    """Ask on stderr, so that stdout has the result alone."""
+    typer.echo(question, nl=False, err=True)
+    line = sys.stdin.readline()
+    if not line:
+        typer.echo(err=True)
+        raise Declined("no answer, so nothing was spent")
+    return line.strip()
+
+
+def _unit(one_row: bool, person: str | None, rows: int | None, several: bool) -> Unit:
+    """Return the unit of privacy from options, or ask for it; it is never assumed."""
+    given = [one_row, person is not None, rows is not None]
+    if sum(given) > 1:
+        raise ParameterError(
+            "the unit of privacy", "it was given more than once", f"pass one of {_ways(several)}"
+        )
+    if any(given):
+        return Unit(person, rows or 1)
+    if not _asking():
+        raise ParameterError(
+            "the unit of privacy",
+            "it is not known how many rows a person may have",
+            f"pass {_ways(several)}",
+        )
+    chosen = _answer(QUESTION + (SEVERAL if several else "") + "Your answer: ")
+    if chosen == "1":
+        return Unit()
+    if chosen == "2":
+        return Unit(person=_answer("Which column names the person? "))
+    if chosen == "3" and several:
+        return Unit(rows=_rows(_answer("At most how many rows has a person? ")))
+    raise Declined("no such answer, so nothing was spent")
+
+
+def _rows(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ParameterError(text, "this is no number of rows", "pass 1 or more")
+    return int(text)
+
+
+def _ways(several: bool) -> str:
+    return f"{WAYS} or --rows-per-person N" if several else WAYS.replace(", ", " or ")
+
+
+def opened(path: Path) -> Ledger:
+    """Open a ledger that is there: a mistyped name must not make another budget."""
+    from dpmic.privacy.ledger import Ledger
+
+    if not path.exists():
+        raise InputError(
+            str(path),
+            "there is no such ledger",
+            f"make it for all that is ever published: dpmic ledger create {path} --epsilon 3",
+        )
+    return Ledger(path)

@@ -1,0 +1,152 @@
+"""CSV and TSV: a header, then records, in blocks of bounded size."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from dpmic.errors import InputError
+from dpmic.files.asked import Asked, Tell
+from dpmic.files.numbers import Labels, Numbers
+
+__all__ = ["read_text"]
+
+BLOCK = 2**22
+"""Bytes that are looked at together; a record must fit."""
+
+MARKS = {",": "commas", "\t": "tabs"}
+BINARY = (b"PAR1", b"ARROW1")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns, and what comes before the first record."""
+
+    names: list[str]
+    skipped: int
+    delimiter: str
+
+
+def read_text(
+    stream: BinaryIO, path: str, delimiter: str | None, asked: Asked, tell: Tell, size: int | None
+) -> Any:
+    """Read the wanted columns of a text; None for the delimiter takes the header's own."""
+    import pyarrow as pa
+
+    begin = stream.read(BLOCK)
+    header = _header(begin, path, delimiter)
+    places = asked.found(header.names)
+    columns: dict[str, Numbers | Labels] = {
+        name: Labels() if name in asked.labels else Numbers(name, private=asked.private)
+        for name in places
+    }
+    done = 0
+    for batch in _batches(_Replayed(begin, stream), header, path, list(places.values()), asked):
+        for column, texts in zip(columns.values(), batch.columns, strict=True):
+            column.add(texts)
+        done += batch.num_rows
+        tell(stream.tell() if size else done, size)
+    return pa.table({name: column.finished() for name, column in columns.items()})
+
+
+class _Replayed(io.RawIOBase):
+    """A stream from its beginning, of which some was read."""
+
+    def __init__(self, begin: bytes, rest: BinaryIO) -> None:
+        self.begin, self.rest = memoryview(begin), rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, first from what was read."""
+        part: Any = self.begin[: len(buffer)]
+        if part:
+            self.begin = self.begin[len(part) :]
+        else:
+            part = self.rest.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _header(begin: bytes, path: str, delimiter: str | None) -> Header:
+    """Read the names of the columns from the beginning of a text."""
+    if begin.startswith(BINARY):
+        raise InputError(path, "this is no text", "give Parquet and Arrow files by their name")
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(begin)
+    except UnicodeDecodeError:
+        raise InputError(path, "its text is not UTF-8", "save it as UTF-8") from None
+    first = text.strip().partition("\n")[0].strip()
+    if delimiter is None:
+        delimiter = "\t" if "\t" in first and "," not in first else ","
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    skipped = 0
+    names: list[str] = []
+    try:
+        while not names:
+            names = next(lines)
+            skipped += 1
+        record = next((line for line in lines if line), None)
+    except StopIteration:
+        raise InputError(path, "it is empty", "check the name and the folder") from None
+    except csv.Error:
+        raise InputError(path, "its header cannot be read", "check its quotation marks") from None
+    if len(names) == 1 and delimiter not in first and any(mark in first for mark in ";\t|,"):
+        raise InputError(
+            path,
+            f"its header is one column, {first!r}",
+            f"separate its columns by {MARKS[delimiter]} (commas in .csv, tabs in .tsv files)",
+        )
+    if record is None and len(begin) < BLOCK:
+        raise InputError(path, "it has no rows", "check that it holds more than a header")
+    return Header(names, skipped, delimiter)
+
+
+def _batches(
+    stream: io.RawIOBase, header: Header, path: str, places: list[int], asked: Asked
+) -> Any:
+    """Yield batches of the columns at some places, as text."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    broken: list[Any] = []
+
+    def refuse(row: Any) -> str:
+        broken.append(row.actual_columns)
+        return "error"
+
+    chosen = [str(place) for place in places]
+    try:
+        yield from arrow.open_csv(
+            io.BufferedReader(stream),
+            arrow.ReadOptions(
+                block_size=BLOCK,
+                column_names=[str(i) for i in range(len(header.names))],
+                skip_rows_after_names=header.skipped,
+            ),
+            arrow.ParseOptions(
+                delimiter=header.delimiter, newlines_in_values=True, invalid_row_handler=refuse
+            ),
+            arrow.ConvertOptions(
+                include_columns=chosen,
+                column_types=dict.fromkeys(chosen, pa.string()),
+                strings_can_be_null=True,
+            ),
+        )
+        return
+    except pa.ArrowInvalid as error:  # its text may hold a record: ours says what to do
+        trouble = str(error)
+    if broken:
+        counts = "" if asked.private else f": {broken[0]} instead of {len(header.names)}"
+        reason = f"a record has more or fewer values than the header has names{counts}"
+        raise InputError(path, reason, "check its delimiters and quotation marks")
+    if "UTF8" in trouble:
+        raise InputError(path, "its text is not UTF-8", "save it as UTF-8")
+    if "straddling" in trouble:
+        reason = f"a record is longer than {BLOCK // 2**20} MiB"
+        raise InputError(path, reason, "check its quotation marks and the ends of its lines")
+    raise InputError(path, "it cannot be read as records", "check that it is a valid text table")

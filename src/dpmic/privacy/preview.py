@@ -1,0 +1,124 @@
+"""What a release would cost and how noisy it would be, before anything is spent.
+
+Everything here is a function of n, names and options, as the releases' own plans are; of the data
+only identifiers of people are looked at, to count them. What a release would warn of is said here,
+too, since afterwards is too late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpmic import frames
+from dpmic.privacy import pairwise as matrices
+from dpmic.privacy import release as releases
+from dpmic.privacy import screen as screens
+from dpmic.privacy import tables
+from dpmic.privacy.asked import first_of_each, loss
+from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.mechanisms import LaplaceMechanism, MICrLaplace
+from dpmic.privacy.reminders import warn_of_value_noise
+from dpmic.results import noises
+
+__all__ = ["Preview", "columns", "matrix", "release", "screen"]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The cost and the noise of something that was not published yet.
+
+    Attributes
+    ----------
+    n : int
+        The number of records, or of people where a column tells them apart.
+    epsilon, delta : float
+        What it would cost.
+    half_width : float or None
+        What the noise of a value exceeds with a probability of 5%, where that is known.
+    values : int
+        How many values would be published.
+    candidates : int or None
+        Of how many pairs they would be chosen, if they are.
+    """
+
+    n: int
+    epsilon: float
+    delta: float = 0.0
+    half_width: float | None = None
+    values: int = 1
+    candidates: int | None = None
+
+    def rest(self, ledger: Ledger) -> float | None:
+        """Return what would be left of a ledger's epsilon; None if this does not fit."""
+        left = ledger.remaining
+        fits = self.epsilon <= left and self.delta <= ledger.remaining_delta
+        return left - self.epsilon if fits else None
+
+
+def release(
+    x: str, y: str, *, data: Any, mechanism: str, bounds: Any, person: str | None, **options: Any
+) -> Preview:
+    """Look ahead to :func:`dpmic.release`; ``options`` are the mechanism's, with epsilon."""
+    source = frames.find(x, y, data=data)
+    epsilon = options.pop("epsilon")
+    ends = releases._in_order(bounds, source.names)
+    chosen = releases._mechanism(mechanism, epsilon, ends, options)
+    kept, _ = first_of_each(source, person, data)
+    chosen.remind()
+    setting = chosen.setting(kept.n)
+    chosen.warn(setting)
+    half = None
+    if isinstance(chosen, LaplaceMechanism):
+        half = noises.half_width("laplace", setting.noise.scale, 0.95)
+    return Preview(kept.n, setting.noise.epsilon, half_width=half)
+
+
+def screen(table: Any, *, top: int, split: float | None, **options: Any) -> Preview:
+    """Look ahead to :func:`dpmic.screen`."""
+    found, whole = _found(table, **options)
+    plan = screens._plan(found, whole, top, split)
+    whole.remind()
+    half = noises.half_width("laplace", plan.values.scale, 0.95)
+    warn_of_value_noise(half, "pass a smaller top or a larger epsilon")
+    return Preview(found.source.n, plan.epsilon, 0.0, half, plan.top, len(found.pairs))
+
+
+def matrix(table: Any, *, delta: float, **options: Any) -> Preview:
+    """Look ahead to :func:`dpmic.release_pairwise`."""
+    found, whole = _found(table, **options)
+    plan = matrices._plan(found, whole, matrices._delta(delta, found.source.n))
+    whole.remind()
+    noise = plan.noise
+    warn_of_value_noise(noise.half, matrices._remedy(found, plan))
+    return Preview(found.source.n, noise.epsilon, noise.delta, noise.half, len(found.pairs))
+
+
+def columns(
+    *names: str, data: Any, epsilon: float, person: str | None, allow_large_epsilon: bool
+) -> Preview:
+    """Look ahead to what has no noise to tell of: a range, or a test."""
+    asked = loss(epsilon, allow_large=allow_large_epsilon)
+    source = frames.find(*names, data=data, roles=("x", "y")[: len(names)])
+    kept, _ = first_of_each(source, person, data)
+    return Preview(kept.n, asked)
+
+
+def _found(
+    table: Any,
+    *,
+    bounds: Any,
+    epsilon: float,
+    target: str | None,
+    person: str | None,
+    rows_per_person: int,
+    allow_large_epsilon: bool,
+) -> tuple[tables.Table, MICrLaplace]:
+    """Return the columns that take part and what stands for all of their pairs."""
+    whole = MICrLaplace(
+        epsilon,
+        tables.UNIT_SQUARE,
+        rows_per_person=rows_per_person,
+        allow_large_epsilon=allow_large_epsilon,
+    )
+    return tables.find(table, bounds=bounds, target=target, person=person), whole

@@ -1,0 +1,9 @@
+"""Results to one self-contained HTML file. Sees results, and for a scatter the points it is handed.
+
+A private page is made of what was published and of nothing else, so it may be published, too.
+"""
+
+from dpmic.report.assembly import page
+from dpmic.report.saving import refuse_unwritable, save
+
+__all__ = ["page", "refuse_unwritable", "save"]

@@ -1,0 +1,263 @@
+"""From a result to one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Protocol
+
+from dpmic import __version__, _validate
+from dpmic.errors import ParameterError, shown
+from dpmic.frames import Pair
+from dpmic.report import plain, private
+from dpmic.report.charts import meter
+from dpmic.report.content import Content, Part
+from dpmic.report.markup import facts, paragraphs, text
+from dpmic.results import (
+    BoundsEstimate,
+    HistogramRelease,
+    IndependenceRelease,
+    IndependenceTest,
+    Pairwise,
+    PairwiseRelease,
+    Release,
+    Score,
+    Screening,
+)
+from dpmic.results.published import Published
+
+__all__ = ["Budget", "page"]
+
+PRIVATE: dict[type[Any], Any] = {
+    Screening: private.screening,
+    PairwiseRelease: private.matrix,
+    HistogramRelease: private.counts,  # is a Release, too
+    Release: private.release,
+    BoundsEstimate: private.bounds,
+    IndependenceRelease: private.independence,
+}
+
+
+class Budget(Protocol):
+    """What a page says of a ledger."""
+
+    @property
+    def total(self) -> float:
+        """The epsilon of the group."""
+        ...
+
+    @property
+    def spent(self) -> float:
+        """The epsilon spent so far."""
+        ...
+
+    @property
+    def remaining(self) -> float:
+        """The epsilon that is left."""
+        ...
+
+    @property
+    def total_delta(self) -> float:
+        """The delta of the group."""
+        ...
+
+    @property
+    def spent_delta(self) -> float:
+        """The delta spent so far."""
+        ...
+
+    @property
+    def remaining_delta(self) -> float:
+        """The delta that is left."""
+        ...
+
+
+def page(
+    result: Any,
+    *,
+    title: str | None = None,
+    points: Pair | None = None,
+    ledger: Budget | None = None,
+    command: str | None = None,
+    others: Sequence[Score] = (),
+) -> str:
+    """Return a result as one self-contained HTML file: figures, a sortable table, how to read it.
+
+    The page asks for nothing on any network, and works without scripts (then it does not sort).
+    Of a private result it holds what was published and nothing else, so it may be published.
+
+    Parameters
+    ----------
+    result : Screening, PairwiseRelease, Release, HistogramRelease, BoundsEstimate, \
+            IndependenceRelease, Pairwise, Score or IndependenceTest
+        What is shown.
+    title : str, optional
+        What the page is called.
+    points : frames.Pair, optional
+        The records of a score, which a figure shows with the best grid; of a ``Pairwise`` those
+        of one of its pairs. Refused with a private result.
+    ledger : Ledger, optional
+        The budget that a private result was taken from: the page says what is left.
+    command : str, optional
+        The command, or the call, that repeats it.
+    others : sequence of Score
+        The score of the pair in ``points``, where ``result`` is a ``Pairwise`` or a test.
+
+    Returns
+    -------
+    str
+        For :func:`save`.
+
+    Raises
+    ------
+    ParameterError
+        If the result is of another kind, or points or a ledger do not belong to it.
+
+    Examples
+    --------
+    >>> import dpmic
+    >>> score = dpmic.mice([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
+    >>> text = dpmic.report.page(score, title="Two columns")
+    >>> text[:15], "<h1>Two columns</h1>" in text, "Nothing in this report is private" in text
+    ('<!doctype html>', True, True)
+    """
+    if isinstance(result, Published):
+        content = _private(result, points, others)
+    else:
+        content = _plain(result, points, others)
+        if ledger is not None:
+            reason = "a result that is not private spends nothing"
+            raise ParameterError("ledger", reason, "pass a ledger with a private result")
+    spent = (_spending(result, ledger),) if content.private else ()
+    made = _made(content, command)
+    reading = Part("How to read this", paragraphs(*content.reading))
+    return _frame(title or content.title, content, (*content.parts, reading, *spent, made))
+
+
+def _private(result: Published, points: object, others: Sequence[object]) -> Content:
+    """Return the content of a published result, to which nothing can be added."""
+    if points is not None or others:
+        name = "points" if points is not None else "others"
+        reason = "a private report holds what was published and nothing else"
+        raise ParameterError(name, reason, "leave it out")
+    for kind, show in PRIVATE.items():
+        if isinstance(result, kind):
+            content: Content = show(result)
+            return content
+    raise _unknown(result)
+
+
+def _plain(result: object, points: Pair | None, others: Sequence[object]) -> Content:
+    if not all(isinstance(other, Score) for other in others) or len(others) > 1:
+        raise ParameterError("others", "one score is shown beside a table", "pass others=(score,)")
+    beside: Any = others[0] if others else None
+    if isinstance(result, Score):
+        return plain.score(result, points)
+    if isinstance(result, Pairwise):
+        return plain.matrix(result, points, beside)
+    if isinstance(result, IndependenceTest):
+        return plain.independence(result, points, beside)
+    raise _unknown(result)
+
+
+def _unknown(result: object) -> ParameterError:
+    known = [*PRIVATE, Pairwise, Score, IndependenceTest]
+    listed = ", ".join(kind.__name__ for kind in known)
+    return ParameterError(f"result = {shown(result)}", "no page shows it", f"pass one of {listed}")
+
+
+def _spending(result: Published, ledger: Budget | None) -> Part:
+    """Return what the result cost, and what the ledger still allows."""
+    cost = {"this result, epsilon": _validate.upwards(result.epsilon)}
+    delta = getattr(result, "delta", 0.0)
+    if delta:
+        cost["this result, delta"] = _validate.upwards(delta)
+    if ledger is None:
+        note = (
+            "No ledger was named, so nothing keeps account. Losses add up: whatever else is "
+            "published about the same people has to be added by hand."
+        )
+        return Part("What was spent", facts(cost) + paragraphs(note))
+    total, spent, left = ledger.total, ledger.spent, ledger.remaining
+    cost |= {
+        "spent so far, epsilon": f"{_validate.upwards(spent)} of {_validate.downwards(total)}",
+        "left, epsilon": _validate.downwards(left),
+    }
+    if ledger.total_delta:
+        spent_delta = _validate.upwards(ledger.spent_delta)
+        cost |= {
+            "spent so far, delta": f"{spent_delta} of {_validate.downwards(ledger.total_delta)}",
+            "left, delta": _validate.downwards(ledger.remaining_delta),
+        }
+    drawn = meter(spent / total, f"{100 * spent / total:.0f}% of the budget of epsilon is spent")
+    note = "What was spent so far includes this result, and holds for the time of this report."
+    return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
+
+
+def _made(content: Content, command: str | None) -> Part:
+    """Return all that is needed to repeat it."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    rows = {**content.facts, "version of dpmic": __version__, "date of this report": now}
+    shown_command = ""
+    if command is not None:
+        words = (
+            "Repeated with:"
+            if not content.private
+            else (
+                "Made with the following (with fresh noise and at its price, unless a ledger holds "
+                "the answer):"
+            )
+        )
+        shown_command = f"{paragraphs(words)}<pre tabindex='0'><code>{text(command)}</code></pre>"
+    return Part("How it was made", facts(rows) + shown_command)
+
+
+def _frame(title: str, content: Content, parts: Sequence[Part]) -> str:
+    """Return the whole file; its policy allows the two inline pieces by their hashes only."""
+    style, script = _shipped("style.css"), _shipped("sort.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    heading = "Guarantee" if content.private else "Not private"
+    kind = "promise" if content.private else "promise exposed"
+    body = "".join(
+        f"<section aria-labelledby='part{i}'><h2 id='part{i}'>{text(part.heading)}</h2>"
+        f"{part.markup}</section>\n"
+        for i, part in enumerate(parts)
+    )
+    return (
+        "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
+        "<meta name='color-scheme' content='light dark'>\n"
+        "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>\n"
+        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>{text(title)}</h1>{paragraphs(_summary(content))}</header>\n<main>\n"
+        f"<section class='{kind}' aria-labelledby='promise'><h2 id='promise'>{heading}</h2>"
+        f"{paragraphs(content.promise)}</section>\n{body}</main>\n"
+        f"<footer><p>Made by dpmic {text(__version__)}.</p></footer>\n"
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _summary(content: Content) -> str:
+    """Return what is to be known first, in a line."""
+    what = f"{content.facts['records (n)']} records"
+    if content.private:
+        what += f", epsilon = {content.facts['epsilon']}"
+    return f"{what}, reported on {datetime.now(UTC):%Y-%m-%d}"
+
+
+@cache
+def _shipped(name: str) -> str:
+    return files("dpmic.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,0 +1,179 @@
+"""Pages of results without privacy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpmic.errors import InputError, ParameterError
+from dpmic.frames import Pair
+from dpmic.report import words
+from dpmic.report.charts import figure, null
+from dpmic.report.content import Content, Part, decimals, flat, plural
+from dpmic.report.markup import Cell, Column, cards, pair, table
+from dpmic.report.matrices import MOST, HeatMap, heat_map, strongest
+from dpmic.report.planes import MOST_POINTS, scatter
+from dpmic.results import IndependenceTest, Pairwise, Score, leading
+
+__all__ = ["independence", "matrix", "score"]
+
+MOST_ROWS = 300
+STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
+HEADINGS = {"mic": "MIC", "tic": "TIC", "records": "records", "pvalue": "p", "qvalue": "q"}
+ORDER = {"mic": "descending"}
+FORMATS = {"tic": ".4g", "records": ",d", "pvalue": ".2g", "qvalue": ".2g"}
+
+
+def score(result: Score, points: Pair | None) -> Content:
+    """Show the statistics of two columns, and their points if they are there."""
+    names = (
+        " of the two columns" if points is None else f" of {points.names[0]} and {points.names[1]}"
+    )
+    return Content(
+        title=f"{STATISTICS.get(result.statistic, result.statistic)}{names}",
+        promise=_exposed(points),
+        private=False,
+        parts=(Part("The result", _statistics(result)), *_scatter(result, points)),
+        reading=(words.MIC, words.CHANCE, words.TIC, words.MINE, *([words.GRID] if points else [])),
+        facts=_facts(result),
+    )
+
+
+def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Content:
+    """Show all pairs as a heat map and a table, and the points of one pair if they are there."""
+    others = result.names if result.others is None else result.others
+    whole = HeatMap(result.matrix, result.names, others)
+    part = strongest(whole)
+    name = STATISTICS.get(result.statistic, result.statistic)
+    caption = f"{name} of each pair: the fuller the colour, the stronger."
+    if part is not whole:
+        caption += f" Columns of the strongest pairs are shown, at most {MOST} on each side."
+    reading = [words.MIC, words.CHANCE]
+    reading += [words.TIC] if result.tic is not None else []
+    reading += [words.PVALUES, words.QVALUES] if result.pvalues is not None else []
+    return Content(
+        title=f"{name} of {plural(result.mic.size, 'pair')}",
+        promise=_exposed(points),
+        private=False,
+        parts=(
+            Part("At a glance", figure(heat_map(part, f"{name} of all pairs"), caption)),
+            Part("Pairs and their scores", _table(result)),
+            *_scatter(strong, points),
+        ),
+        reading=(*reading, *([words.GRID] if points else [])),
+        facts=_table_facts(result),
+    )
+
+
+def independence(result: IndependenceTest, points: Pair | None, tested: Score | None) -> Content:
+    """Show a test beside what chance gives, and the points if they are there."""
+    numbers = {
+        "p-value": f"{result.pvalue:.3g}",
+        "TICe": f"{result.statistic:.4g}",
+        "TICe of permutations, median": f"{np.median(result.null):.4g}",
+    }
+    names = "the two columns" if points is None else f"{points.names[0]} and {points.names[1]}"
+    caption = "Bars: TICe of the permutations. Line: TICe that was observed."
+    chance = Part("Beside chance", figure(null(result), caption))
+    return Content(
+        title=f"Are {names} independent?",
+        promise=_exposed(points),
+        private=False,
+        parts=(Part("The result", cards(numbers)), chance, *_scatter(tested, points)),
+        reading=(words.PVALUE, words.TICE, *([words.GRID] if points else [])),
+        facts={
+            "records (n)": f"{result.n:,}",
+            "permutations": f"{result.permutations:,}",
+            **flat({"B": result.B, "c": result.c}),
+        },
+    )
+
+
+def _exposed(points: Pair | None) -> str:
+    return words.EXPOSED.format(points="" if points is None else ", and a figure shows the records")
+
+
+def _statistics(result: Score) -> str:
+    return cards(
+        {
+            "MIC": decimals(result.mic),
+            "TIC, normalised": decimals(result.tic(normalised=True)),
+            "MAS, asymmetry": decimals(result.mas),
+            "MEV, largest at the edge": decimals(result.mev),
+            "MCN, log2 of cells": decimals(result.mcn()),
+            "best grid": f"{result.grid.k} x {result.grid.l}",
+        }
+    )
+
+
+def _scatter(of: Score | None, points: Pair | None) -> tuple[Part, ...]:
+    """Return the figure of points with the best grid, where there are points."""
+    if points is None:
+        return ()
+    if of is None:
+        raise ParameterError("points", "there is no score with their grid", "pass others=(score,)")
+    if points.x.size != of.n:
+        raise InputError(
+            f"{points.x.size} points",
+            f"the score is of {of.n} records",
+            "pass the columns that were scored",
+        )
+    caption = (
+        f"Each dot is a record; lines are the best grid, {of.grid.k} rows by {of.grid.l} columns, "
+        f"with a MIC of {decimals(of.mic)}."
+    )
+    if points.x.size > MOST_POINTS:
+        caption += f" {MOST_POINTS:,} of {points.x.size:,} records are drawn, taken at random."
+    first, second = points.names
+    return (Part(f"{first} and {second}", figure(scatter(of, points), caption)),)
+
+
+def _table(result: Pairwise) -> str:
+    places = leading.largest(result.mic, MOST_ROWS)
+    numbers = {name: values[places] for name, values in result.columns().items()}
+    others = result.names if result.others is None else result.others
+    pairs = zip(numbers.pop("x").tolist(), numbers.pop("y").tolist(), strict=True)
+    headings = [Column(HEADINGS[name], order=ORDER.get(name)) for name in numbers]
+    rows = (
+        (
+            Cell(pair(result.names[x], others[y])),
+            *(_cell(name, values[place]) for name, values in numbers.items()),
+        )
+        for place, (x, y) in enumerate(pairs)
+    )
+    caption = "Pairs, the strongest first."
+    scored = int(np.count_nonzero(~np.isnan(result.mic)))
+    if places.size < scored:
+        caption += f" The {places.size:,} strongest of {scored:,} are listed."
+    if scored < result.mic.size:
+        gaps = plural(result.mic.size - scored, "pair")
+        caption += f" {gaps} had too few records with both values, and no score."
+    return table(caption, [Column("pair", numeric=False), *headings], rows)
+
+
+def _cell(name: str, value: Any) -> Cell:
+    if math.isnan(value):
+        return Cell("\u2013")
+    return Cell(format(value, FORMATS.get(name, ".4f")), value.item())
+
+
+def _facts(result: Score) -> dict[str, str]:
+    fixed = {"B": result.B, "c": result.c, "master": result.master, "ties": result.ties}
+    if result.bounds is not None:
+        fixed |= dict(zip(("x bounds", "y bounds"), result.bounds, strict=True))
+    return {"statistic": result.statistic, "records (n)": f"{result.n:,}", **flat(fixed)}
+
+
+def _table_facts(result: Pairwise) -> dict[str, str]:
+    columns = len(result.names) + len(result.others or ())
+    facts = {
+        "statistic": result.statistic,
+        "records (n)": f"{result.n:,}",
+        "columns": f"{columns:,}",
+        **flat(result.parameters),
+    }
+    if result.permutations is not None:
+        facts["permutations"] = f"{result.permutations:,}"
+    return facts

@@ -1,0 +1,112 @@
+"""How to read a page, for somebody who has met neither MIC nor differential privacy."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CHANCE",
+    "CHOSEN",
+    "COUNTS",
+    "EPSILON",
+    "ESTIMATE",
+    "EXPOSED",
+    "GRID",
+    "INTERVAL",
+    "MIC",
+    "MINE",
+    "NOISY_CHOICE",
+    "OUTSIDE",
+    "PVALUE",
+    "PVALUES",
+    "QVALUES",
+    "SEVERAL",
+    "TIC",
+    "TICE",
+    "VALUE",
+]
+
+MIC = (
+    "A MIC (Maximal Information Coefficient) of 0 means that one column tells nothing about the "
+    "other; 1 means that one follows from the other exactly, along a line or along any curve. It "
+    "says how strong a relation is, but not its direction or shape, and not what causes what."
+)
+CHANCE = (
+    "Columns that have nothing to do with each other seldom score exactly 0: chance alone gives "
+    "a little, and the more, the fewer records there are."
+)
+VALUE = (
+    "The value is the score of the records with random noise added, kept between 0 and 1. The "
+    "noise is what protects each person, and nobody can take it off again."
+)
+ESTIMATE = (
+    "The estimate is the best guess of the true strength (MIC*, that of endlessly many records) "
+    "that the value and the size of the noise support. Where the two differ, believe the estimate."
+)
+INTERVAL = (
+    "The noise interval tells how far the noise may have moved the value: with a probability of "
+    "95% or more it contains what these records score without noise. It is not a confidence "
+    "interval of the relation in general: it says nothing of how the score would differ for other "
+    "people of the same kind."
+)
+SEVERAL = (
+    "Each interval holds for its own pair. Of twenty, one may well miss. Where the intervals of "
+    "two pairs overlap, do not rely on their order."
+)
+CHOSEN = (
+    "The pairs were chosen for their strength, with noise in the choice, too. A pair that is not "
+    "listed may be strong all the same; nothing here says anything about it."
+)
+NOISY_CHOICE = (
+    "With many pairs some of the largest values are large only by their noise: look at the "
+    "intervals before the order."
+)
+COUNTS = (
+    "Every count in the histogram has noise, so that a single cell says little; look at the "
+    "overall shape. That noise shifts the MIC of the histogram, too, which the estimate corrects. "
+    "There is no noise interval for this mechanism."
+)
+EPSILON = (
+    "Epsilon is the price: the smaller, the less any result can depend on one person. Prices add "
+    "up over everything that is ever published about the same people."
+)
+OUTSIDE = (
+    "The range may be used as bounds of later releases, which cost their own epsilon and no more. "
+    "It is made to hold nearly all records, but not the smallest and the largest: values outside "
+    "are moved to its ends."
+)
+PVALUE = (
+    "The p-value tells how surprising the result would be if the columns had nothing to do with "
+    "each other: 0.01 or less would then appear once in a hundred times at most. A small one "
+    "speaks for a relation, but says neither how strong nor how probable it is. A large one does "
+    "not show that there is none."
+)
+PVALUES = (
+    "p is the p-value of each pair: how often chance alone gives as much, were the two "
+    "independent. Among many pairs small ones appear by chance."
+)
+QVALUES = (
+    "q corrects p for the number of pairs: of the pairs with q at most 0.05, no more than 5% are "
+    "expected to be independent."
+)
+TIC = (
+    "TIC (Total Information Coefficient) sums the scores of all grids. It suits the question "
+    "whether there is a relation at all; MIC the question how strong it is."
+)
+MINE = (
+    "The other statistics describe the shape. MAS is large where a relation goes up and down; MEV "
+    "is near the MIC where one column is a function of the other; MCN is larger, the more cells "
+    "the relation needs."
+)
+TICE = (
+    "The records of one column were shuffled many times, which breaks any relation. The histogram "
+    "shows TICe, the statistic, after each shuffle; the line shows it for the records as they are."
+)
+GRID = (
+    "The lines are the grid that shows the relation best: if the cell in one direction tells much "
+    "about the cell in the other, the score is high."
+)
+EXPOSED = (
+    "Nothing in this report is private: its numbers are computed from the records as they are, "
+    "without noise{points}. If the table holds anything sensitive, do not publish this report nor "
+    "any number in it. What dpmic.screen, dpmic.release and dpmic.release_pairwise return may be "
+    "published."
+)

@@ -1,0 +1,285 @@
+"""Commands that spend: whom they protect, what they show, what they ask, what they lose."""
+
+import io
+import json
+import re
+import sys
+
+import commands
+import numpy as np
+import pytest
+
+import dpmic
+from dpmic.privacy import reminders
+
+RELEASE = ("release", "people.csv", "a", "b", "--epsilon", "1", *commands.BOUNDS)
+SCREEN = ("screen", "people.csv", "--bounds-file", "bounds.toml", "--epsilon", "1")
+TEST = ("test", "people.csv", "a", "c", "--epsilon", "1", "--draws", "19")
+RANGE = ("bounds", "people.csv", "a", "--epsilon", "1")
+PRIVATE = {
+    "release": RELEASE,
+    "screen": (*SCREEN, "--top", "2"),
+    "all": (*SCREEN, "--all"),
+    "test": TEST,
+    "bounds": RANGE,
+}
+SURE = ("--one-row-per-person", "--yes")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    commands.folder(monkeypatch, tmp_path)
+    return commands.runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def answering(monkeypatch, run):
+    """Sit at a terminal and answer."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def call(answers, *arguments):
+        monkeypatch.setattr("dpmic.cli.spending._asking", lambda: True)
+        monkeypatch.setattr(sys, "stdin", Terminal(answers))
+        return run(*arguments)
+
+    return call
+
+
+def budget(run, total="3"):
+    run("ledger", "create", "p.ledger", "--epsilon", total)
+    return dpmic.Ledger("p.ledger")
+
+
+@pytest.mark.parametrize("command", PRIVATE)
+def test_three_forms(run, command):
+    run("ledger", "create", "p.ledger", "--epsilon", "3")
+    given = (*PRIVATE[command], *SURE, "--ledger", "p.ledger")
+    code, out, _ = run(*given)
+    assert code == 0
+    assert "differentially private with epsilon = 1" in out
+    content = json.loads(run(*given, "--json")[1])
+    assert content["n"] == commands.N
+    head, *rows = run(*given, "--csv")[1].splitlines()
+    assert len(rows) == {"screen": 2, "all": 3}.get(command, 1)
+    assert "," in head
+    assert dpmic.Ledger("p.ledger").spent == pytest.approx(1)  # asked once, shown three times
+
+
+@pytest.mark.parametrize("command", ["release", "screen", "all", "test"])
+def test_private_reports(run, tmp_path, command):
+    run("ledger", "create", "p.ledger", "--epsilon", "3")
+    code, _, err = run(*PRIVATE[command], *SURE, "--ledger", "p.ledger", "--report", "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert code == 0
+    assert "the report is in" in err
+    assert "differentially private" in page
+    assert "--one-row-per-person" in page
+
+
+def exact():
+    """What nobody may see: scores, sorted values, and the ends of the columns."""
+    pairs = {"ab": (commands.A, commands.B), "ac": (commands.A, commands.C)}
+    pairs["bc"] = (commands.B, commands.C)
+    ends = {"a": (-1, 1), "b": (0, 1), "c": (0, 1)}
+    for (x, y), columns in pairs.items():
+        for B in (None, *range(4, 200, 2)):
+            yield dpmic.micr(*columns, bounds=(ends[x], ends[y]), B=B).mic
+        yield dpmic.mice(*columns).mic
+    for values in (commands.A, commands.B, commands.C):
+        yield from (values.min(), values.max(), np.median(values))
+
+
+@pytest.mark.parametrize("command", PRIVATE)
+def test_nothing_without_noise_is_printed(run, tmp_path, command):
+    numbers = [f"{value:.9f}" for value in exact() if 0 < abs(value) < 1]
+    options = [] if command == "bounds" else ["--report", "r.html"]
+    code, out, err = run(*PRIVATE[command], *SURE, "--json", *options)
+    assert code == 0
+    seen = out + err + ((tmp_path / "r.html").read_text() if options else "")
+    texts = re.findall(r"-?\d+\.\d{6,}(?:e-?\d+)?", seen)
+    printed = {f"{float(text):.9f}" for text in texts}
+    assert len(printed) > 1 or command == "bounds"  # whose ends are round numbers
+    assert not printed & set(numbers)
+
+
+@pytest.mark.parametrize("command", PRIVATE)
+def test_the_unit_and_the_consent_are_never_assumed(run, command):
+    code, out, err = run(*PRIVATE[command], "--yes")
+    assert (code, out) == (2, "")
+    assert "the unit of privacy: it is not known how many rows a person may have; pass" in err
+    code, out, err = run(*PRIVATE[command], "--one-row-per-person")
+    assert (code, out) == (2, "")
+    assert "--yes: nobody can be asked here whether to spend" in err
+
+
+def test_the_unit_reaches_the_release(run):
+    published = json.loads(run(*RELEASE, "--yes", "--person", "id", "--json")[1])
+    assert (published["n"], published["person"]) == (commands.N // 2, "id")
+    published = json.loads(run(*RELEASE, "--yes", "--rows-per-person", "2", "--json")[1])
+    assert (published["n"], published["rows_per_person"]) == (commands.N, 2)
+
+
+def test_people_by_text_and_by_number(run, tmp_path):
+    """Of 7, 07 and text every writing of one person must be one."""
+    rows = [f"{i // 2:0{1 + i % 2}d},{i},{i}" for i in range(40)]
+    (tmp_path / "n.csv").write_text("who,a,b\n" + "\n".join(rows) + "\n")
+    (tmp_path / "t.csv").write_text(
+        "who,a,b\n" + "\n".join(f"p{i // 2} ,{i},{i}" for i in range(40)) + "\n"
+    )
+    bounds = ("--bounds", "a=0:40", "--bounds", "b=0:40", "--person", "who", "--yes", "--json")
+    for file in ("n.csv", "t.csv"):
+        _, out, _ = run("release", file, "a", "b", "--epsilon", "1", *bounds)
+        assert json.loads(out)["n"] == 20
+
+
+def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
+    monkeypatch.setattr(reminders, "_reminded", False)
+    ledger = budget(run)
+    code, out, err = answering(
+        "n\n", *RELEASE, "--one-row-per-person", "--ledger", "p.ledger", "--json"
+    )
+    assert (code, out) == (1, "")
+    shown = " ".join(err.split())
+    assert "costs epsilon = 1 " in shown
+    assert "3 of 3 left, 2 after this" in shown
+    assert "expected error" in shown
+    assert "from MIC*" in shown
+    assert "noise within 0.0" in shown
+    assert shown.index("note: bounds must") < shown.index("Spend it?")  # afterwards is too late
+    assert err.endswith("dpmic: nothing was spent\n")
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("command", PRIVATE)
+def test_yes_spends_once(run, answering, command):
+    ledger = budget(run)
+    given = (*PRIVATE[command], "--one-row-per-person", "--ledger", "p.ledger", "--json")
+    code, first, err = answering("y\n", *given)
+    assert code == 0
+    assert "Spend it? [y/N]" in err
+    assert ledger.spent == pytest.approx(1)
+    assert answering("y\n", *given)[1] == first
+    assert ledger.spent == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("answers", "unit"),
+    [
+        ("1\ny\n", (commands.N, None, 1)),
+        ("2\nid\ny\n", (commands.N // 2, "id", 1)),
+        ("3\n2\ny\n", (commands.N, None, 2)),
+    ],
+)
+def test_the_unit_is_asked_for(answering, tmp_path, answers, unit):
+    code, out, err = answering(answers, *RELEASE, "--json", "--report", "r.html")
+    content = json.loads(out)
+    assert code == 0
+    assert "Whom must this protect?" in err
+    assert (content["n"], content["person"], content["rows_per_person"]) == unit
+    options = {1: "--person id" if unit[1] else "--one-row-per-person", 2: "--rows-per-person 2"}
+    assert options[unit[2]] in (tmp_path / "r.html").read_text()  # what repeats it
+
+
+@pytest.mark.parametrize("answers", ["", "4\n", "3\nmany\n", "2\nnobody\n", "1\n"])
+def test_other_answers_spend_nothing(run, answering, answers):
+    ledger = budget(run)
+    code, out, err = answering(answers, *RELEASE, "--ledger", "p.ledger")
+    assert code in (1, 2)
+    assert out == ""
+    assert "dpmic: " in err.splitlines()[-1]
+    assert ledger.spent == 0
+
+
+def test_a_budget_that_is_spent_refuses(run, answering):
+    ledger = budget(run, "1.5")
+    kept = ("--ledger", "p.ledger", "--json", *SURE)
+    _, first, _ = run(*RELEASE, *kept)
+    code, out, err = run(*SCREEN, "--top", "1", *kept)
+    assert (code, out) == (1, "")
+    assert "has spent 1 of 1.5; pass at most 0.5" in err
+    assert answering("", *SCREEN, "--top", "1", *kept[:3], SURE[0])[0] == 1  # not even asked
+    assert run(*RELEASE, *kept)[1] == first
+    assert ledger.spent == pytest.approx(1)
+
+
+def test_outputs_are_checked_before_anything_is_spent(run, tmp_path):
+    ledger = budget(run)
+    (tmp_path / "r.html").write_text("kept")
+    for path in ("r.html", "no/r.html", "."):
+        code, out, _ = run(*RELEASE, *SURE, "--ledger", "p.ledger", "--report", path)
+        assert (code, out, ledger.spent) == (2, "", 0)
+
+
+def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
+    ledger = budget(run)
+    given = (*RELEASE, *SURE, "--ledger", "p.ledger", "--json")
+
+    def full(*_):
+        raise dpmic.ParameterError("r.html", "the disk is full", "choose another")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dpmic.report.save", full)
+        code, printed, err = run(*given, "--report", "r.html")
+    assert code == 2
+    assert "the ledger keeps this release: the same command gives it again at no cost" in err
+    assert json.loads(printed)["epsilon"] == pytest.approx(1)  # the other output got it
+    code, again, _ = run(*given, "--report", "r.html")
+    assert (code, again) == (0, printed)
+    assert ledger.spent == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([*RELEASE[:6], *SURE], "--bounds: a has none"),
+        ([*RELEASE, *SURE, "--mechanism", "mice-laplace"], "mice-laplace uses none"),
+        ([*RELEASE, *SURE, "--person", "id"], "it was given more than once"),
+        ([*RELEASE, "--yes", "--person", "a"], "--person a: this column is a variable, too"),
+        ([*RELEASE, "--yes", "--person", "nobody"], "column 'nobody': there is no such column"),
+        ([*RELEASE, *SURE, "--ledger", "no.ledger"], "dpmic ledger create no.ledger --epsilon 3"),
+        ([*SCREEN, *SURE], "--top, --all: one of both is needed"),
+        ([*SCREEN, *SURE, "--all", "--top", "1"], "--top, --all: one of both is needed"),
+        ([*SCREEN, *SURE, "--all", "--split", "0.5"], "with --all nothing is chosen"),
+        ([*SCREEN, *SURE, "--top", "1", "--delta", "1e-6"], "--delta: a choice needs none"),
+        ([*SCREEN, *SURE, "--top", "9"], "there are 3 pairs"),
+        (["screen", "people.csv", "--epsilon", "1", "--top", "1", *SURE], "need them; add"),
+        ([*TEST, *SURE, "--seed", "1"], "--seed: a private test has it not"),
+        ([*TEST, *SURE, "--missing", "drop"], "--missing drop: a private test has it not"),
+    ],
+)
+def test_what_is_refused_before_data_is_read(run, arguments, words):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert len([line for line in err.splitlines() if "note:" not in line]) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2\nsecret-7731,3\n",
+        "a,b\n1,2\n1,2,secret-7731\n",
+        "a,b\n" + "1,2\n" * 9 + ",7731\n",
+        "a,b\n" + "77317731773177317731,1\n" * 4,
+        "a,b\n" + "1,2\n" * 9 + "1,inf\n",
+    ],
+)
+def test_refusals_hold_no_value_count_or_position(run, tmp_path, text):
+    (tmp_path / "bad.csv").write_text(text)
+    code, out, err = run("release", "bad.csv", *RELEASE[2:], *SURE, "--debug")
+    assert (code, out) == (2, "")
+    message = err.splitlines()[-1]
+    assert "7731" not in err
+    assert not re.search(r"\d", re.sub(r"float64|UTF-8|\.fillna\(0\)", "", message))
+
+
+def test_warnings_are_notes(run, monkeypatch):
+    monkeypatch.setattr(reminders, "_reminded", False)
+    _, _, err = run(*RELEASE, *SURE)
+    assert err.startswith("dpmic: note: bounds must come from what the columns mean")
+    _, _, err = run(*SCREEN[:-1], "0.001", "--all", *SURE)
+    assert err.count("dpmic: note: the noise of a value exceeds") == 1
+    assert "Warning" not in err

@@ -1,0 +1,46 @@
+"""What is said before something is spent is what is then published."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpmic
+from dpmic.privacy import preview
+
+RNG = np.random.default_rng(7)
+TABLE = pa.table({"who": np.arange(600) // 2, **{c: RNG.uniform(0, 1, 600) for c in "abcd"}})
+BOUNDS = {"a": (0, 1), "b": (0, 1), "c": (0, 1)}
+UNITS = [{"person": None, "rows_per_person": 1}, {"person": None, "rows_per_person": 3}]
+UNITS += [{"person": "who", "rows_per_person": 1}]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("mechanism", ["micr-laplace", "mice-laplace", "micr-geometric"])
+def test_a_release(unit, mechanism):
+    bounds = None if mechanism == "mice-laplace" else {"a": (0, 1), "b": (0, 1)}
+    asked = {"data": TABLE, "mechanism": mechanism, "bounds": bounds, "epsilon": 1.0, **unit}
+    view, done = preview.release("a", "b", **asked), dpmic.release("a", "b", **asked)
+    assert (view.n, view.epsilon) == (done.n, done.epsilon)
+    assert (view.half_width is None) == (mechanism == "micr-geometric")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_tables(unit):
+    asked = {"bounds": BOUNDS, "epsilon": 2.0, "target": None, "allow_large_epsilon": False, **unit}
+    view = preview.screen(TABLE, top=2, split=None, **asked)
+    done = dpmic.screen(TABLE, top=2, **asked)
+    assert (view.n, view.epsilon, view.half_width) == (done.n, done.epsilon, done.half_width)
+    assert (view.values, view.candidates) == (2, done.candidates)
+    for delta in (0.0, 1e-6):
+        view = preview.matrix(TABLE, delta=delta, **asked)
+        done = dpmic.release_pairwise(TABLE, delta=delta, **asked)
+        assert (view.n, view.half_width) == (done.n, done.half_width)
+        assert (view.epsilon, view.delta) == (done.epsilon, done.delta)
+
+
+def test_what_would_be_left(tmp_path):
+    ledger = dpmic.Ledger(tmp_path / "l", epsilon=1.5)
+    view = preview.columns("a", data=TABLE, epsilon=1.0, person="who", allow_large_epsilon=False)
+    assert (view.n, view.rest(ledger)) == (300, 0.5)
+    ledger.spend("another", 1.0)
+    assert view.rest(ledger) is None
