@@ -89,8 +89,6 @@ class Steps(tuple[Step, ...]):
         numbers = np.arange(rows.max() + 1)
         entries = np.nonzero((numbers >= 2) & (numbers <= rows[:, None]))
         starts = np.cumsum([0, *map(len, own)])
-        for shared in (order, rows, starts, *entries):
-            shared.setflags(write=False)
         columns = tuple(self[i].columns for i in order)
         return Layout(masters, columns, order, starts, rows, entries)
 
@@ -253,8 +251,6 @@ class RangeFamily:
             own = [self.edges[size] for size in sizes]
             begins = np.cumsum([0, *(edges.size for edges in own)])
             self._known[sizes] = np.concatenate(own), begins
-            for shared in self._known[sizes]:
-                shared.setflags(write=False)
         return self._known[sizes]
 
 

@@ -399,7 +399,8 @@ class TestCommand:
     def test_usage_errors(self, wrong, command, tmp_path):
         code, out, err = command(*wrong)
         assert (code, out) == (2, "")
-        assert "Usage" in err
+        assert "\n" not in err
+        assert err.endswith("see dpmic reproduce --help.")
         assert list(tmp_path.iterdir()) == []
 
     def test_an_error_is_one_line(self, tiny, data, command, monkeypatch):
