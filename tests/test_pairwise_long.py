@@ -17,7 +17,10 @@ import dpmic
 from dpmic.tables import work as module
 from dpmic.tables.work import Work
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals"),
+]
 
 BEGIN = """
 import json, os, sys, time
@@ -103,7 +106,6 @@ def test_ctrl_c_stops_minutes_of_work(job, workers):
     stops(job, workers)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("workers", [1, 2, 8])
 @pytest.mark.parametrize("job", HEAVY)
 def test_ctrl_c_stops_any_work(job, workers):
@@ -162,7 +164,6 @@ def test_what_was_finished_is_kept(monkeypatch, tmp_path, number, workers):
     assert list(tmp_path.iterdir()) == [out]
 
 
-@pytest.mark.full
 def test_killed_again_and_again(tmp_path):
     """At any moment: what comes out in the end is what comes out at once."""
     out = tmp_path / "scores.parquet"
@@ -324,7 +325,6 @@ def test_a_long_pair_needs_little_memory():
 
 
 @linux
-@pytest.mark.full
 def test_a_table_needs_bounded_memory():
     body = """
     dpmic.pairwise(table(50, 3), workers=2)
@@ -335,7 +335,6 @@ def test_a_table_needs_bounded_memory():
 
 
 @linux
-@pytest.mark.full
 def test_many_short_columns_need_bounded_memory():
     """What is held beside the scores and their copy (16 bytes a pair) does not grow with them."""
     body = """

@@ -96,6 +96,7 @@ def check_code(target, code):
         assert not set(absent) & set(names), kernel
 
 
+@pytest.mark.full
 def test_tables_on_a_common_processor(tmp_path):
     """One kernel for AVX2: the others take half a minute to compile."""
     require("skylake")
