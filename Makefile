@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: help demo test test-full lint docs bench clean
 
 help:
-	@echo "make demo       install into .venv, screen a real survey privately, write report.html"
+	@echo "make demo       install into .venv, screen a real survey privately, write demo.html"
 	@echo "make test       install what tests need and run the quick ones (minutes)"
 	@echo "make test-full  run the slow evidence: live oracle, exhaustive searches, audits"
 	@echo "make lint       ruff and mypy"

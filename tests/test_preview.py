@@ -1,5 +1,7 @@
 """What is said before something is spent is what is then published."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -38,9 +40,35 @@ def test_tables(unit):
         assert (view.epsilon, view.delta) == (done.epsilon, done.delta)
 
 
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_range(unit):
+    asked = {"data": TABLE, "epsilon": 1.0, "allow_large_epsilon": False, **unit}
+    asked |= {"coverage": 0.9, "failure": 0.1}
+    view = preview.bounds("a", **asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpmic.NoiseWarning)
+        done = dpmic.estimate_bounds("a", **asked)
+    assert (view.n, view.epsilon) == (done.n, done.epsilon)
+    for wrong in ({"coverage": 3}, {"failure": 1}, {"rows_per_person": 0}):
+        with pytest.raises(dpmic.ParameterError):
+            preview.bounds("a", **{**asked, **wrong})
+
+
+def test_a_test():
+    asked = {"data": TABLE, "epsilon": 1.0, "allow_large_epsilon": False, "person": "who"}
+    view, done = (
+        preview.test("a", "b", draws=19, **asked),
+        dpmic.release_test("a", "b", draws=19, **asked),
+    )
+    assert (view.n, view.epsilon) == (done.n, pytest.approx(done.epsilon))
+    assert done.epsilon <= view.epsilon
+    with pytest.raises(dpmic.ParameterError, match="draws"):
+        preview.test("a", "b", draws=18, **asked)
+
+
 def test_what_would_be_left(tmp_path):
     ledger = dpmic.Ledger(tmp_path / "l", epsilon=1.5)
-    view = preview.columns("a", data=TABLE, epsilon=1.0, person="who", allow_large_epsilon=False)
-    assert (view.n, view.rest(ledger)) == (300, 0.5)
+    view = preview.Preview(300, 1.0)
+    assert view.rest(ledger) == 0.5
     ledger.spend("another", 1.0)
     assert view.rest(ledger) is None

@@ -116,7 +116,10 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
         (["bad.arrow", "a", "b"], "bad.arrow: it is no Arrow file"),
         (["double.csv", "a", "b"], "column 'a': 2 columns have this name"),
         (["t.csv", "a", "b", "--json", "--csv"], "--json --csv: there is one output"),
-        (["t.csv", "a", "b", "--report", "there.html"], "there.html: this file exists; choose"),
+        (
+            ["t.csv", "a", "b", "--report", "there.html"],
+            "there.html: this file exists, and it is no page of dpmic; choose",
+        ),
         (["t.csv", "a", "b", "--report", "no/r.html"], "there is no folder"),
     ],
 )

@@ -155,8 +155,8 @@ def test_the_demo(run, tmp_path):
         assert code == 0
         assert "6,366 women" in out
         assert "epsilon = 1" in out
-        assert "report.html" in err
-    page = (tmp_path / "report.html").read_text()
+        assert "demo.html" in err
+    page = (tmp_path / "demo.html").read_text()
     assert "yrs_married" in page
     assert "6366" in re.sub(r"[,\s\u202f]", "", page)
 

@@ -9,7 +9,7 @@ def cost(amount: float) -> str:
     """Write what is spent."""
     from dpmic import _validate
 
-    return _validate.upwards(amount) if amount else "0"
+    return _validate.upwards(amount)
 
 
 def total(amount: float) -> str:
@@ -21,4 +21,4 @@ def left(amount: float) -> str:
     """Write what is left."""
     from dpmic import _validate
 
-    return _validate.downwards(amount) if amount else "0"
+    return _validate.downwards(amount)

@@ -79,10 +79,20 @@ def matrix(result: Pairwise, top: int | None) -> Answer:
         title=f"The {len(rows)} strongest of all pairs, by {result.statistic} ({size})",
         heads=fields,
         rows=[[text if isinstance(text, str) else _short(text) for text in row] for row in rows],
-        json=result.to_json,
+        json=lambda: _json(result, strongest) if top else result.to_json(),
         fields=fields,
         records=lambda: _pairs(result, strongest) if top else _all_pairs(result),
     )
+
+
+def _json(result: Pairwise, places: Sequence[int]) -> str:
+    """Return some pairs only, each with the names of its columns."""
+    fields = list(result.columns(0, 0))
+    lines = (
+        [None if value != value else value for value in line] for line in _pairs(result, places)
+    )
+    pairs = [dict(zip(fields, line, strict=True)) for line in lines]  # JSON has no NaN
+    return json.dumps({"statistic": result.statistic, "n": result.n, "pairs": pairs})
 
 
 def _pairs(result: Pairwise, places: Sequence[int]) -> Iterator[list[Any]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpmic.cli import answers, inputs, progress
+from dpmic.cli import answers, inputs
 from dpmic.cli import options as o
 from dpmic.cli.delivery import Delivery
 from dpmic.cli.spending import Consent
@@ -45,20 +45,21 @@ def bounds(
     from dpmic.privacy.bounds import estimate_bounds
 
     out = Delivery.planned(as_json, as_csv, None, False)
-    consent = Consent.sought(one_row, person, rows, ledger, yes)
+    consent = Consent.sought(one_row, person, rows, ledger, name, yes)
     table = inputs.read(file, [column], person=consent.unit.person, private=True)
     asked: dict[str, Any] = {
         "data": table,
         "epsilon": epsilon,
         "person": consent.unit.person,
         "allow_large_epsilon": allow_large_epsilon,
-    }
-    consent.ask(preview.columns(column, **asked), f"a range of {column}")
-    own: dict[str, Any] = {
         "coverage": coverage,
         "failure": failure,
         "rows_per_person": consent.unit.rows,
     }
-    with progress.working("searching"):
-        result = estimate_bounds(column, ledger=consent.ledger, name=name, **asked, **own)
-    out.give(answers.bounds(result), consent.page(result), consent.kept)
+    consent.ask(preview.bounds(column, **asked), f"a range of {column}")
+    consent.publish(
+        out,
+        "searching",
+        lambda: estimate_bounds(column, ledger=consent.ledger, name=name, **asked),
+        answers.bounds,
+    )

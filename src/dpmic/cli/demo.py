@@ -18,7 +18,7 @@ EXAMPLE = "dpmic demo"
 def demo(
     report: Annotated[
         Path, typer.Option(metavar="HTML", help="The page; an earlier one is replaced.")
-    ] = Path("report.html"),
+    ] = Path("demo.html"),
 ) -> None:
     """Screen a real survey privately, with a report.
 

@@ -14,7 +14,7 @@ import typer
 from dpmic.cli.printing import ClosedPipe, note
 from dpmic.errors import BudgetError, DpmicError, LedgerError
 
-__all__ = ["REFUSED", "STOPPED", "WRONG", "Declined", "told"]
+__all__ = ["REFUSED", "STOPPED", "WRONG", "Declined", "Stopped", "told"]
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
 
@@ -29,6 +29,10 @@ NAMES = (
 PYTHON = re.compile(rf"\b({NAMES})=(?:True|(['\"])(.*?)\2|(\.\.\.|[\w.+-]*\w))")
 
 
+class Stopped(Exception):  # noqa: N818 - it was meant
+    """Somebody pressed Ctrl-C where there is more to say than that."""
+
+
 class Declined(Exception):  # noqa: N818 - nothing went wrong
     """Somebody was asked and said no."""
 
@@ -37,11 +41,16 @@ def told(error: BaseException, *, debug: bool) -> int:
     """Say what went wrong and return the exit code."""
     if isinstance(error, ClosedPipe):
         return 0
+    if type(error).__name__ == "NoArgsIsHelpError":  # click has had it since 8.2
+        typer.echo(str(error), err=True)
+        return WRONG
     if debug:
         traceback.print_exception(error)
-    if isinstance(error, KeyboardInterrupt):
-        note("stopped")
+    if isinstance(error, KeyboardInterrupt | Stopped):
+        note(str(error) or "stopped")
         return STOPPED
+    if isinstance(error, ExceptionGroup):
+        return max(told(single, debug=False) for single in error.exceptions)
     if isinstance(error, typer.Abort):
         return told(error.__cause__ or Declined("nothing was done"), debug=False)
     if isinstance(error, Declined | EOFError):
@@ -58,8 +67,8 @@ def told(error: BaseException, *, debug: bool) -> int:
         return WRONG
     # Foreign words may hold data, so only their kind is told.
     note(
-        f"{type(error).__name__}: this is a fault of dpmic; give the same command with --debug "
-        "and report what it prints."
+        f"{type(error).__name__}: this is a fault of dpmic; please report it. --debug adds a "
+        "traceback, which may hold data: read it before you send it."
     )
     return WRONG
 

@@ -8,7 +8,8 @@ import typer
 
 from dpmic.cli import answers, inputs, progress
 from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery, repeated
+from dpmic.cli.delivery import Delivery
+from dpmic.cli.repeating import repeated
 from dpmic.cli.spending import Consent
 from dpmic.errors import ParameterError
 
@@ -51,20 +52,22 @@ def independence(
 
     With --epsilon under differential privacy, without it not private.
     """
-    out = Delivery.planned(as_json, as_csv, report, overwrite)
+    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, ledger))
     public = {"--permutations": permutations, "--seed": seed}
     public["--missing drop"] = None if missing is o.Missing.raise_ else 1
     private = {"--draws": draws, "--person": person, "--ledger": ledger, "--name": name}
     private |= {"--one-row-per-person": one_row or None, "--yes": yes or None}
+    private["--allow-large-epsilon"] = allow_large_epsilon or None
     if epsilon is None:
         _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
         options = {"permutations": permutations or 10_000, "rng": seed, "missing": missing.value}
         _test(out, file, x, y, options)
         return
     _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")
-    consent = Consent.sought(one_row, person, None, ledger, yes, several=False)
-    asked = {"epsilon": epsilon, "allow_large_epsilon": allow_large_epsilon}
-    _release(out, consent, (file, x, y), asked, {"draws": draws or 999, "name": name})
+    consent = Consent.sought(one_row, person, None, ledger, name, yes, several=False)
+    asked: dict[str, Any] = {"epsilon": epsilon, "allow_large_epsilon": allow_large_epsilon}
+    asked["draws"] = 999 if draws is None else draws
+    _release(out, consent, (file, x, y), asked)
 
 
 def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
@@ -89,11 +92,7 @@ def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> 
 
 
 def _release(
-    out: Delivery,
-    consent: Consent,
-    where: tuple[str, str, str],
-    asked: dict[str, Any],
-    options: dict[str, Any],
+    out: Delivery, consent: Consent, where: tuple[str, str, str], asked: dict[str, Any]
 ) -> None:
     from dpmic.privacy import preview
     from dpmic.privacy.testing import release_test
@@ -101,7 +100,10 @@ def _release(
     file, x, y = where
     table = inputs.read(file, [x, y], person=consent.unit.person, private=True)
     asked = {"data": table, "person": consent.unit.person, **asked}
-    consent.ask(preview.columns(x, y, **asked), f"a test of independence of {x} and {y}")
-    with progress.working("testing"):
-        result = release_test(x, y, ledger=consent.ledger, **asked, **options)
-    out.give(answers.private_test(result), consent.page(result), consent.kept)
+    consent.ask(preview.test(x, y, **asked), f"a test of independence of {x} and {y}")
+    consent.publish(
+        out,
+        "testing",
+        lambda: release_test(x, y, ledger=consent.ledger, name=consent.name, **asked),
+        answers.private_test,
+    )

@@ -29,8 +29,14 @@ def read(
         raise ParameterError(
             f"--person {person}", "this column is a variable, too", "name a column of identifiers"
         )
+    if private and columns is not None and len(set(columns)) < len(columns):
+        raise ParameterError(
+            f"column {shown(columns[0])}", "it is named twice", "name two columns that differ"
+        )
+    remedy = "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
+    asked = files.Asked(columns, labels, private, remedy)
     with progress.reading() as tell:
-        return files.read(file, files.Asked(columns, labels, private), tell)
+        return files.read(file, asked, tell)
 
 
 def names(written: Sequence[str] | None) -> list[str] | None:
@@ -49,6 +55,8 @@ def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
     for text in written or ():
         name, _, interval = text.rpartition("=")
         low, _, high = interval.partition(":")
+        if not name:
+            raise ParameterError(f"--bounds {text}", "NAME= is missing", "write --bounds age=0:120")
         try:
             ends = float(low), float(high)
         except ValueError:
@@ -104,4 +112,9 @@ def _ends(file: Path, name: str, ends: Any) -> Ends:
         raise InputError(
             f"{file}: {name} = {shown(ends)}", "two numbers are needed", f"write {name} = [0, 120]"
         )
-    return float(ends[0]), float(ends[1])
+    try:
+        return float(ends[0]), float(ends[1])
+    except OverflowError:  # of a whole number, which is too long to be shown
+        raise ParameterError(
+            f"{file}: {name}", "two numbers are needed", f"write {name} = [0, 120]"
+        ) from None

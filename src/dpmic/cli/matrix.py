@@ -9,7 +9,8 @@ import typer
 
 from dpmic.cli import answers, inputs
 from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery, repeated
+from dpmic.cli.delivery import Delivery
+from dpmic.cli.repeating import repeated
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Columns = Annotated[
     list[str] | None, typer.Option(metavar="A,B,...", help="Only these; by default all.")
 ]
 Top = Annotated[
-    int | None, typer.Option(min=1, help="So many pairs; by default 10 in a table, all in CSV.")
+    int | None, typer.Option(min=1, help="So many pairs; by default 10 in a table, else all.")
 ]
 Out = Annotated[
     Path | None,
@@ -65,7 +66,7 @@ def matrix(
     """Score every pair of columns. Not private: see dpmic screen."""
     from dpmic.tables.pairwise import pairwise
 
-    where = Delivery.planned(as_json, as_csv, report, overwrite)
+    where = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, out))
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "statistic": statistic.value}
     chosen = inputs.names(columns)
     ends = inputs.bounds(bounds, bounds_file)

@@ -73,7 +73,7 @@ Report = Annotated[
 ]
 Overwrite = Annotated[
     bool,
-    typer.Option("--overwrite", help="The report may take a file's place."),
+    typer.Option("--overwrite", help="The report may take an earlier one's place."),
 ]
 
 Epsilon = Annotated[float, typer.Option(help="The privacy loss; a smaller one protects more.")]

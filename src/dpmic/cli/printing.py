@@ -16,7 +16,18 @@ import typer
 
 from dpmic.errors import InputError, ParameterError
 
-__all__ = ["Answer", "ClosedPipe", "Form", "form", "note", "say", "show", "stdout", "table"]
+__all__ = [
+    "Answer",
+    "ClosedPipe",
+    "Form",
+    "form",
+    "note",
+    "refuse_closed",
+    "say",
+    "show",
+    "stdout",
+    "table",
+]
 
 WHOLE = 20
 """Characters of a cell that stay in one line, however narrow the terminal is."""
@@ -94,14 +105,17 @@ def table(
     *,
     err: bool = False,
 ) -> None:
-    """Print a table for people; names of columns are not markup."""
+    """Print a table for people; names of columns are neither markup nor a terminal's commands."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from dpmic.report.markup import visible
+
+    rows = [[visible(cell) for cell in row] for row in rows]
     shape = Table(
-        title=Text(title, style="bold"),
+        title=Text(visible(title), style="bold"),
         title_justify="left",
         box=box.SIMPLE_HEAD if heads else box.SIMPLE,
         show_header=bool(heads),
@@ -122,7 +136,7 @@ def table(
     console = Console(stderr=err, highlight=False)
     console.print(shape)
     for sentence in below:
-        console.print(Text(sentence), soft_wrap=not console.is_terminal)
+        console.print(Text(visible(sentence)), soft_wrap=not console.is_terminal)
 
 
 def _is_number(text: str) -> bool:
@@ -133,6 +147,7 @@ def _is_number(text: str) -> bool:
 @contextmanager
 def stdout() -> Iterator[None]:
     """Let everything inside be written, or say why not; a closed pipe is nobody's fault."""
+    refuse_closed()
     try:
         yield
         sys.stdout.flush()
@@ -144,6 +159,12 @@ def stdout() -> Iterator[None]:
         raise InputError(
             "standard output", error.strerror or "it cannot be written", "write elsewhere"
         ) from None
+
+
+def refuse_closed() -> None:
+    """Refuse to work where there is no stdout, as after ``>&-``."""
+    if sys.stdout is None or sys.stdout.closed:
+        raise InputError("standard output", "it is closed", "let it go somewhere")
 
 
 def _silence() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpmic.cli import answers, inputs, progress
+from dpmic.cli import answers, inputs
 from dpmic.cli import options as o
 from dpmic.cli.delivery import Delivery
 from dpmic.cli.spending import Consent
@@ -63,13 +63,13 @@ def release(
     from dpmic.privacy import preview
     from dpmic.privacy.release import release
 
-    out = Delivery.planned(as_json, as_csv, report, overwrite)
+    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, ledger))
     ends = None
     if mechanism is not Mechanism.mice_laplace:
         ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
-    consent = Consent.sought(one_row, person, rows, ledger, yes)
+    consent = Consent.sought(one_row, person, rows, ledger, name, yes)
     table = inputs.read(file, [x, y], person=consent.unit.person, private=True)
     asked: dict[str, Any] = {
         "data": table,
@@ -84,9 +84,12 @@ def release(
     view = preview.release(x, y, **asked)
     expected = _expected(mechanism, view.n, asked) if cells is None and c is None else None
     consent.ask(view, f"the dependence of {x} and {y}, by {mechanism}", expected)
-    with progress.working("publishing"):
-        result = release(x, y, ledger=consent.ledger, name=name, **asked)
-    out.give(answers.release(result), consent.page(result), consent.kept)
+    consent.publish(
+        out,
+        "publishing",
+        lambda: release(x, y, ledger=consent.ledger, name=name, **asked),
+        answers.release,
+    )
 
 
 def _expected(mechanism: Mechanism, n: int, asked: dict[str, Any]) -> str | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from dpmic.cli import answers, inputs, progress
 from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery, repeated
+from dpmic.cli.delivery import Delivery
+from dpmic.cli.repeating import repeated
 from dpmic.errors import ParameterError
 
 __all__ = ["EXAMPLE", "score"]
@@ -33,7 +34,7 @@ def score(
     """Score how strongly two columns depend on each other. Not private."""
     from dpmic.statistics import family
 
-    out = Delivery.planned(as_json, as_csv, report, overwrite)
+    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file))
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "missing": missing.value}
     if statistic is o.Statistic.micr:
         ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpmic.cli import answers, inputs, progress
+from dpmic.cli import answers, inputs
 from dpmic.cli import options as o
 from dpmic.cli.delivery import Delivery
 from dpmic.cli.spending import Consent
@@ -55,14 +55,14 @@ def screen(
     The columns that have bounds take part. The plan is shown, and nothing is spent before you
     agree.
     """
-    out = Delivery.planned(as_json, as_csv, report, overwrite)
+    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, ledger))
     own = _own(top, every, split, delta)
     ends = inputs.bounds(bounds, bounds_file)
     if not ends:
         raise ParameterError(
             "--bounds", "the columns that take part need them", "add --bounds age=0:120 for each"
         )
-    consent = Consent.sought(one_row, person, rows, ledger, yes)
+    consent = Consent.sought(one_row, person, rows, ledger, name, yes)
     asked: dict[str, Any] = {
         "bounds": ends,
         "epsilon": epsilon,
@@ -73,7 +73,7 @@ def screen(
         **own,
     }
     table = inputs.read(file, list(ends), person=consent.unit.person, private=True)
-    _publish(out, consent, table, asked, name)
+    _publish(out, consent, table, asked)
 
 
 def _own(top: int | None, every: bool, split: float | None, delta: float) -> dict[str, Any]:
@@ -89,9 +89,7 @@ def _own(top: int | None, every: bool, split: float | None, delta: float) -> dic
     return {"delta": delta} if every else {"top": top, "split": split}
 
 
-def _publish(
-    out: Delivery, consent: Consent, table: Any, asked: dict[str, Any], name: str | None
-) -> None:
+def _publish(out: Delivery, consent: Consent, table: Any, asked: dict[str, Any]) -> None:
     from dpmic.privacy import preview
     from dpmic.privacy.pairwise import release_pairwise
     from dpmic.privacy.screen import screen
@@ -104,6 +102,9 @@ def _publish(
         what = f"the MIC of all {view.values} pairs"
     consent.ask(view, what)
     publish: Any = screen if "top" in asked else release_pairwise
-    with progress.working("publishing"):
-        result = publish(table, ledger=consent.ledger, name=name, **asked)
-    out.give(answers.pairs(result), consent.page(result), consent.kept)
+    consent.publish(
+        out,
+        "publishing",
+        lambda: publish(table, ledger=consent.ledger, name=consent.name, **asked),
+        answers.pairs,
+    )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from dpmic.cli import printing
+from dpmic.cli import printing, progress
 from dpmic.cli.amounts import cost, left, total
-from dpmic.cli.delivery import KEPT, LOST, repeated
-from dpmic.cli.failures import Declined
-from dpmic.errors import InputError, ParameterError
+from dpmic.cli.delivery import KEPT, LOST, Delivery
+from dpmic.cli.failures import Declined, Stopped
+from dpmic.cli.printing import Answer
+from dpmic.cli.repeating import public
+from dpmic.errors import InputError, LedgerError, ParameterError
 
 if TYPE_CHECKING:
     from dpmic.privacy.ledger import Ledger
@@ -22,21 +25,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Consent", "Unit", "opened"]
 
+Published = TypeVar("Published")
+
 WAYS = "--one-row-per-person, --person COLUMN"
 QUESTION = """\
 Whom must this protect?
   1  each row is another person
   2  a column names the person; of each only the first row is used
 """
+STORED = "note: answered from the ledger, nothing was spent; --name asks anew"
 SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What one person is in a table."""
+    """What one person is in a table, and whether that had to be asked for."""
 
     person: str | None = None
     rows: int = 1
+    asked: bool = False
 
     @property
     def words(self) -> str:
@@ -49,7 +56,9 @@ class Unit:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The unit as options of a command."""
+        """What was answered to questions, as options of a command."""
+        if not self.asked:
+            return ()
         if self.person is not None:
             return "--person", self.person
         if self.rows > 1:
@@ -59,10 +68,11 @@ class Unit:
 
 @dataclass(frozen=True)
 class Consent:
-    """What was agreed on: the unit of privacy, the ledger, and whether to spend unasked."""
+    """What was agreed on: the unit, the ledger, the question's name, whether to spend unasked."""
 
     unit: Unit
     ledger: Ledger | None
+    name: str | None
     yes: bool
 
     @classmethod
@@ -72,6 +82,7 @@ class Consent:
         person: str | None,
         rows: int | None,
         ledger: Path | None,
+        name: str | None,
         yes: bool,
         *,
         several: bool = True,
@@ -84,24 +95,47 @@ class Consent:
             raise ParameterError(
                 "--yes", "nobody can be asked here whether to spend", "add it if that is meant"
             )
-        return cls(
-            _unit(one_row, person, rows, several), None if ledger is None else opened(ledger), yes
-        )
+        from dpmic.privacy.charge import account
 
-    @property
-    def kept(self) -> str:
-        """What to say when an output fails after something was published."""
-        return LOST if self.ledger is None else KEPT
+        account(None, name)  # refuses what is no name
+        unit = _unit(one_row, person, rows, several)
+        return cls(unit, None if ledger is None else opened(ledger), name, yes)
 
-    def page(self, result: Any) -> Callable[[], str]:
-        """Return what makes the report of a published result."""
+    def publish(
+        self,
+        out: Delivery,
+        doing: str,
+        call: Callable[[], Published],
+        answer: Callable[[Published], Answer],
+    ) -> None:
+        """Publish, which spends, and hand the result over."""
+        try:
+            before = self._spent()
+            with progress.working(doing):
+                result = call()
+            if before is not None and before == self._spent():
+                printing.note(STORED)
+            after = LOST if self.ledger is None else KEPT
+            out.give(answer(result), lambda: self._page(result), after)
+        except KeyboardInterrupt:
+            if self.ledger is None:
+                raise
+            raise Stopped(
+                "stopped; if it was charged, the same command finishes it at no cost"
+            ) from None
 
-        def page() -> str:
-            from dpmic.report import page
+    def _spent(self) -> tuple[float, float] | None:
+        """Return what was spent so far, if a ledger tells; a busy one must not cost a result."""
+        with suppress(LedgerError):
+            if self.ledger is not None:
+                return self.ledger.spent, self.ledger.spent_delta
+        return None
 
-            return page(result, ledger=self.ledger, command=repeated(self.unit.options))
+    def _page(self, result: Any) -> str:
+        """Return the report of a published result."""
+        from dpmic.report import page
 
-        return page
+        return page(result, ledger=self.ledger, command=public(self.unit.options))
 
     def ask(self, view: Preview, what: str, error: str | None = None) -> None:
         """Show what would be done and ask; a refusal raises :class:`Declined`."""
@@ -178,11 +212,11 @@ def _unit(one_row: bool, person: str | None, rows: int | None, several: bool) ->
         )
     chosen = _answer(QUESTION + (SEVERAL if several else "") + "Your answer: ")
     if chosen == "1":
-        return Unit()
+        return Unit(asked=True)
     if chosen == "2":
-        return Unit(person=_answer("Which column names the person? "))
+        return Unit(person=_answer("Which column names the person? "), asked=True)
     if chosen == "3" and several:
-        return Unit(rows=_rows(_answer("At most how many rows has a person? ")))
+        return Unit(rows=_rows(_answer("At most how many rows has a person? ")), asked=True)
     raise Declined("no such answer, so nothing was spent")
 
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpmic.errors import InputError, shown
 
-__all__ = ["Asked", "Tell"]
+__all__ = ["Asked", "Tell", "holds_numbers", "listed"]
 
 Tell = Callable[[int, int | None], None]
 """Hears how much of how much was read; the whole is not known of standard input."""
 
 LISTED = 10
+CELLS = re.compile(r"[,;|\t\r\n]")
+DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+TEXT = "text is not a number"
+DATES = "dates and durations are not numbers"
+MIXED = "text and dates are not numbers"
+NO_HEADER = "the first line holds numbers, so check that the header is not missing"
+"""The remedy where the names of the columns may be somebody's record."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +36,14 @@ class Asked:
         The names of columns that tell people apart, of any kind.
     private : bool
         Whether errors must hold no value, count or position of the data.
+    otherwise : str
+        What to do about columns that are no numbers, in words, if not to convert them.
     """
 
     columns: Sequence[str] | None = None
     labels: Sequence[str] = ()
     private: bool = False
+    otherwise: str = "leave the column out"
 
     def found(self, names: Sequence[str]) -> dict[str, int]:
         """Return the position of each wanted column; the file has these names."""
@@ -40,11 +51,49 @@ class Asked:
             wanted = list(names)
         else:
             wanted = list(dict.fromkeys([*self.columns, *self.labels]))
-        places = {name: _position(name, names) for name in wanted}
+        places = {name: _position(name, names, self.private) for name in wanted}
         return dict(sorted(places.items(), key=lambda item: item[1]))
 
+    def refuse(self, reasons: Mapping[str, str]) -> None:
+        """Refuse columns that are no numbers, all at once."""
+        if not reasons:
+            return
+        known = list(dict.fromkeys(reasons.values()))
+        reason = known[0] if len(known) == 1 else MIXED
+        several = len(reasons) > 1
+        raise InputError(
+            f"{'columns' if several else 'column'} {listed(list(reasons))}",
+            reason,
+            f"convert {'them' if several else 'it'} to numbers, or {self.otherwise}",
+        )
 
-def _position(wanted: str, names: Sequence[str]) -> int:
+
+def listed(names: Sequence[str]) -> str:
+    """Write names, so many as can be read."""
+    return ", ".join(map(shown, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
+
+
+def holds_numbers(names: Sequence[str]) -> bool:
+    """Tell whether names of columns may be values: a part of one is a number or a date.
+
+    Examples
+    --------
+    >>> holds_numbers(["age", "x1"]), holds_numbers(["34;HIV"]), holds_numbers(["2026-01-31"])
+    (False, True, True)
+    """
+    # A header of another delimiter, or of a mark that is not closed, has its cells in one name.
+    return any(_is_value(cell.strip(" \"'")) for name in names for cell in CELLS.split(name))
+
+
+def _is_value(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return DATE.match(cell) is not None
+    return True
+
+
+def _position(wanted: str, names: Sequence[str], private: bool) -> int:
     count = names.count(wanted)
     if count == 1:
         return names.index(wanted)
@@ -52,7 +101,7 @@ def _position(wanted: str, names: Sequence[str]) -> int:
     if count:
         raise InputError(what, f"{count} columns have this name", "rename them or drop all but one")
     close = difflib.get_close_matches(wanted, names)
-    listed = ", ".join(map(shown, close or names[:LISTED]))
-    listed += "" if close or len(names) <= LISTED else ", ..."
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    remedy = f"did you mean {listed(close)}" if close else f"the columns are {listed(names)}"
+    if private and holds_numbers(names):
+        remedy = NO_HEADER
     raise InputError(what, "there is no such column", remedy)

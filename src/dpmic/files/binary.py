@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpmic.errors import InputError
-from dpmic.files.asked import Asked, Tell
+from dpmic.files.asked import DATES, TEXT, Asked, Tell
+from dpmic.files.numbers import names_of_people
 
 __all__ = ["read_arrow", "read_parquet"]
 
@@ -16,9 +17,11 @@ def read_parquet(path: str, asked: Asked, tell: Tell) -> Any:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
+        _refuse_texts(file.schema_arrow, asked)
         wanted = list(asked.found(file.schema_arrow.names))
         total = file.metadata.num_rows
-        return _collected(file.iter_batches(columns=wanted), wanted, total, tell)
+        table = _collected(file.iter_batches(columns=wanted), wanted, total, tell)
+    return _labelled(table, asked)
 
 
 def read_arrow(path: str, asked: Asked, tell: Tell) -> Any:
@@ -27,16 +30,18 @@ def read_arrow(path: str, asked: Asked, tell: Tell) -> Any:
 
     with pa.OSFile(path) as file:
         try:
-            names = pa.ipc.open_file(file).schema.names
+            schema = pa.ipc.open_file(file).schema
         except pa.ArrowInvalid:
             raise InputError(
                 path, "it is no Arrow file", "write it by pyarrow.feather or DataFrame.to_feather"
             ) from None
-        places = asked.found(names)
+        _refuse_texts(schema, asked)
+        places = asked.found(schema.names)
         options = pa.ipc.IpcReadOptions(included_fields=list(places.values()))
         source = pa.ipc.open_file(file, options=options)
         batches = (source.get_batch(i) for i in range(source.num_record_batches))
-        return _collected(batches, list(places), None, tell)
+        table = _collected(batches, list(places), None, tell)
+    return _labelled(table, asked)
 
 
 def _collected(batches: Iterator[Any], wanted: list[str], total: int | None, tell: Tell) -> Any:
@@ -48,3 +53,35 @@ def _collected(batches: Iterator[Any], wanted: list[str], total: int | None, tel
         done += batch.num_rows
         tell(done, total)
     return pa.Table.from_batches(kept) if kept else pa.table({name: [] for name in wanted})
+
+
+def _refuse_texts(schema: Any, asked: Asked) -> None:
+    """Refuse columns of text and dates if all are wanted; one that was named is refused later."""
+    from pyarrow import types
+
+    if asked.columns is not None:
+        return
+    reasons = {field.name: TEXT for field in schema if _is_text(field.type)}
+    reasons |= {field.name: DATES for field in schema if types.is_temporal(field.type)}
+    asked.refuse({name: reasons[name] for name in schema.names if name in reasons})
+
+
+def _labelled(table: Any, asked: Asked) -> Any:
+    """Return a table with names of people; what is no text is told apart by its declared type."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    for name in asked.labels:
+        column = table[name]
+        if types.is_dictionary(column.type):
+            column = compute.cast(column, column.type.value_type)
+        if _is_text(column.type):
+            named = names_of_people(compute.cast(column, pa.large_string()))
+            table = table.set_column(table.schema.get_field_index(name), name, named)
+    return table
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

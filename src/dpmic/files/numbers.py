@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from dpmic.errors import InputError, shown
+from dpmic.files.asked import DATE, DATES, TEXT
 
-__all__ = ["Labels", "Numbers"]
+__all__ = ["Labels", "Numbers", "names_of_people"]
 
 LARGEST_EXACT = 2**53  # every integer up to this is a float64
 LONG_WHOLE = r"^[+-]?\d{16,}$"
-DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 TRUTHS = {"true": 1.0, "false": 0.0}
 
 
 class Numbers:
     """One column of numbers, or of true and false, that grows batch by batch.
 
-    Errors of a private column name the column alone.
+    Errors of a private column name the column alone. What holds no number at all is not refused
+    at once, so that all such columns can be told of together: ``refused`` says why.
     """
 
     def __init__(self, name: str, *, private: bool) -> None:
@@ -27,6 +27,7 @@ class Numbers:
         self.chunks: list[Any] = []
         self.rows = 0
         self.kind: str | None = None  # of what there was so far
+        self.refused: str | None = None
 
     def add(self, texts: Any) -> None:
         """Convert a batch of text, in which missing values are null."""
@@ -79,7 +80,7 @@ class Numbers:
             return
         written = texts.filter(large)
         whole = written.filter(compute.match_substring_regex(written, LONG_WHOLE))
-        if any(abs(int(text)) > LARGEST_EXACT for text in whole.to_pylist()):
+        if any(map(_rounded, whole.to_pylist())):
             raise InputError(
                 f"column {shown(self.name)}",
                 "it holds whole numbers that float64 would round",
@@ -97,9 +98,8 @@ class Numbers:
         bad = [(row, text) for row, text in enumerate(values, 1) if not _is_number(text)]
         row, text = bad[0] if bad else next((r, t) for r, t in enumerate(values, 1) if t)
         if self.kind is None and len(bad) == len(values) - texts.null_count:
-            dates = DATE.match(text)
-            reason = "dates and durations are not numbers" if dates else "text is not a number"
-            raise InputError(column, reason, remedy)
+            self.refused = DATES if DATE.match(text) else TEXT
+            return
         raise InputError(
             f"{column}, row {self.rows + row} below the header",
             f"{shown(text)} among other values is of another kind",
@@ -108,29 +108,45 @@ class Numbers:
 
 
 class Labels:
-    """One column of names, that grows batch by batch."""
+    """One column of names, that grows batch by batch.
+
+    Names stay text, as they are written: were they read as numbers where all are, one record
+    could join or part the people of others.
+    """
+
+    refused = None
 
     def __init__(self) -> None:
         self.chunks: list[Any] = []
 
     def add(self, texts: Any) -> None:
         """Keep a batch of text."""
-        from pyarrow import compute
-
-        self.chunks.append(compute.utf8_trim_whitespace(texts))
+        self.chunks.append(names_of_people(texts))
 
     def finished(self) -> Any:
-        """Return the whole column; as numbers if all are, so that 7 and 07 are one person."""
+        """Return the whole column."""
         import pyarrow as pa
-        from pyarrow import compute
 
-        whole = pa.chunked_array(self.chunks, pa.string())
-        for kind in (pa.int64(), pa.float64()):
-            try:
-                return compute.cast(whole, kind)
-            except pa.ArrowInvalid:
-                continue
-        return whole
+        return pa.chunked_array(self.chunks, pa.string())
+
+
+def names_of_people(texts: Any) -> Any:
+    """Return names without spaces around them; nothing, ``NA``, ``null`` and the like are nobody.
+
+    Each depends on its own record alone.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, csv
+
+    plain = compute.utf8_trim_whitespace(texts)
+    nobody = compute.is_in(plain, pa.array(csv.ConvertOptions().null_values, plain.type))
+    return compute.if_else(nobody, pa.scalar(None, plain.type), plain)
+
+
+def _rounded(whole: str) -> bool:
+    """Tell whether float64 would round a whole number, of however many digits."""
+    digits = whole.lstrip("+-0")
+    return len(digits) > len(str(LARGEST_EXACT)) or int(digits or 0) > LARGEST_EXACT
 
 
 def _numbers(texts: Any) -> Any:

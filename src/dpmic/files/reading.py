@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpmic.errors import InputError
 from dpmic.files.asked import Asked, Tell
 from dpmic.files.binary import read_arrow, read_parquet
-from dpmic.files.text import read_text
+from dpmic.files.text import STDIN, read_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,21 +38,21 @@ def read(path: str, asked: Asked | None = None, tell: Tell | None = None) -> pya
     import pyarrow
 
     wanted, heard = asked or Asked(), tell or _nobody
-    kind = None if path == "-" else _ending(path)
+    kind, name = (None, STDIN) if path == "-" else (_ending(path), path)
     try:
-        table = _read(path, kind, wanted, heard)
+        table = _read(name, kind, wanted, heard)
     except (pyarrow.ArrowException, OSError) as error:
         words = str(error).strip().partition("\n")[0].rstrip(".")
         if isinstance(error, OSError) and error.strerror:
             words = error.strerror
     else:
         if table.num_rows == 0:
-            raise InputError(path, "it has no rows", "check that it holds more than a header")
+            raise InputError(name, "it has no rows", "check that it holds more than a header")
         pyarrow.default_memory_pool().release_unused()  # of the text
         return table
     # Foreign words may hold a value; raised here, no context holds one either.
     reason = "it cannot be read" if wanted.private else words
-    raise InputError(path, reason, f"check that it is a valid {kind or '.csv'} file")
+    raise InputError(name, reason, f"check that it is a valid {kind or '.csv'} file")
 
 
 def _read(path: str, kind: str | None, asked: Asked, tell: Tell) -> Any:

@@ -8,11 +8,13 @@ import io
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from dpmic.errors import InputError
-from dpmic.files.asked import Asked, Tell
+from dpmic.errors import InputError, shown
+from dpmic.files.asked import NO_HEADER, Asked, Tell, holds_numbers
 from dpmic.files.numbers import Labels, Numbers
 
-__all__ = ["read_text"]
+__all__ = ["STDIN", "read_text"]
+
+STDIN = "standard input"
 
 BLOCK = 2**22
 """Bytes that are looked at together; a record must fit."""
@@ -37,7 +39,7 @@ def read_text(
     import pyarrow as pa
 
     begin = stream.read(BLOCK)
-    header = _header(begin, path, delimiter)
+    header = _header(begin, path, delimiter, asked.private)
     places = asked.found(header.names)
     columns: dict[str, Numbers | Labels] = {
         name: Labels() if name in asked.labels else Numbers(name, private=asked.private)
@@ -47,16 +49,18 @@ def read_text(
     for batch in _batches(_Replayed(begin, stream), header, path, list(places.values()), asked):
         for column, texts in zip(columns.values(), batch.columns, strict=True):
             column.add(texts)
+        asked.refuse({name: why for name, column in columns.items() if (why := column.refused)})
         done += batch.num_rows
         tell(stream.tell() if size else done, size)
     return pa.table({name: column.finished() for name, column in columns.items()})
 
 
 class _Replayed(io.RawIOBase):
-    """A stream from its beginning, of which some was read."""
+    """A stream from its beginning, of which some was read; counts its quotation marks."""
 
     def __init__(self, begin: bytes, rest: BinaryIO) -> None:
         self.begin, self.rest = memoryview(begin), rest
+        self.quotes = begin.count(b'"')
 
     def readable(self) -> bool:
         return True
@@ -68,11 +72,19 @@ class _Replayed(io.RawIOBase):
             self.begin = self.begin[len(part) :]
         else:
             part = self.rest.read(len(buffer))
+            self.quotes += part.count(b'"')
         buffer[: len(part)] = part
         return len(part)
 
 
-def _header(begin: bytes, path: str, delimiter: str | None) -> Header:
+def _refuse_unclosed(quotes: int, path: str) -> None:
+    """Refuse an odd number of quotation marks: the last would hide all that follows it."""
+    if quotes % 2:
+        remedy = "close it; in a value in quotation marks, write such a mark twice"
+        raise InputError(path, "a quotation mark is not closed", remedy)
+
+
+def _header(begin: bytes, path: str, delimiter: str | None, private: bool) -> Header:
     """Read the names of the columns from the beginning of a text."""
     if begin.startswith(BINARY):
         raise InputError(path, "this is no text", "give Parquet and Arrow files by their name")
@@ -80,6 +92,8 @@ def _header(begin: bytes, path: str, delimiter: str | None) -> Header:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(begin)
     except UnicodeDecodeError:
         raise InputError(path, "its text is not UTF-8", "save it as UTF-8") from None
+    if len(begin) < BLOCK:  # all there is: nothing below would say it as well
+        _refuse_unclosed(begin.count(b'"'), path)
     first = text.strip().partition("\n")[0].strip()
     if delimiter is None:
         delimiter = "\t" if "\t" in first and "," not in first else ","
@@ -92,23 +106,22 @@ def _header(begin: bytes, path: str, delimiter: str | None) -> Header:
             skipped += 1
         record = next((line for line in lines if line), None)
     except StopIteration:
-        raise InputError(path, "it is empty", "check the name and the folder") from None
+        remedy = "check what writes to it" if path == STDIN else "check the name and the folder"
+        raise InputError(path, "it is empty", remedy) from None
     except csv.Error:
         raise InputError(path, "its header cannot be read", "check its quotation marks") from None
     if len(names) == 1 and delimiter not in first and any(mark in first for mark in ";\t|,"):
-        raise InputError(
-            path,
-            f"its header is one column, {first!r}",
-            f"separate its columns by {MARKS[delimiter]} (commas in .csv, tabs in .tsv files)",
-        )
+        remedy = f"separate its columns by {MARKS[delimiter]} (commas in .csv, tabs in .tsv files)"
+        named = f", {shown(first)}"
+        if private and holds_numbers([first]):
+            named, remedy = "", f"{remedy}; {NO_HEADER}"
+        raise InputError(path, f"its header is one column{named}", remedy)
     if record is None and len(begin) < BLOCK:
         raise InputError(path, "it has no rows", "check that it holds more than a header")
     return Header(names, skipped, delimiter)
 
 
-def _batches(
-    stream: io.RawIOBase, header: Header, path: str, places: list[int], asked: Asked
-) -> Any:
+def _batches(stream: _Replayed, header: Header, path: str, places: list[int], asked: Asked) -> Any:
     """Yield batches of the columns at some places, as text."""
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -137,6 +150,7 @@ def _batches(
                 strings_can_be_null=True,
             ),
         )
+        _refuse_unclosed(stream.quotes, path)
         return
     except pa.ArrowInvalid as error:  # its text may hold a record: ours says what to do
         trouble = str(error)

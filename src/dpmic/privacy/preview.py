@@ -10,18 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpmic import frames
+from dpmic import _validate, frames
+from dpmic.privacy import bounds as ranges
 from dpmic.privacy import pairwise as matrices
 from dpmic.privacy import release as releases
 from dpmic.privacy import screen as screens
-from dpmic.privacy import tables
+from dpmic.privacy import tables, testing
 from dpmic.privacy.asked import first_of_each, loss
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import LaplaceMechanism, MICrLaplace
 from dpmic.privacy.reminders import warn_of_value_noise
 from dpmic.results import noises
 
-__all__ = ["Preview", "columns", "matrix", "release", "screen"]
+__all__ = ["Preview", "bounds", "matrix", "release", "screen", "test"]
 
 
 @dataclass(frozen=True)
@@ -94,14 +95,33 @@ def matrix(table: Any, *, delta: float, **options: Any) -> Preview:
     return Preview(found.source.n, noise.epsilon, noise.delta, noise.half, len(found.pairs))
 
 
-def columns(
-    *names: str, data: Any, epsilon: float, person: str | None, allow_large_epsilon: bool
+def bounds(
+    x: str, *, coverage: float, failure: float, rows_per_person: int, **options: Any
 ) -> Preview:
-    """Look ahead to what has no noise to tell of: a range, or a test."""
+    """Look ahead to :func:`dpmic.estimate_bounds`."""
+    wished = ranges._share(coverage, "coverage", 0.99, closed=True)
+    miss = ranges._share(failure, "failure", 0.05)
+    rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
+    n, asked = _columns(x, **options)
+    look = ranges.Look(n, wished, miss, **ranges._noises(asked, rows))
+    return Preview(n, look.epsilon)
+
+
+def test(x: str, y: str, *, draws: int, **options: Any) -> Preview:
+    """Look ahead to :func:`dpmic.release_test`."""
+    _validate.whole(draws, "draws", least=testing.LEAST_DRAWS, most=testing.MOST_DRAWS)
+    n, asked = _columns(x, y, **options)
+    testing.RankTables.planned(n, asked)  # refuses too few records
+    return Preview(n, asked)
+
+
+def _columns(
+    *names: str, data: Any, epsilon: float, person: str | None, allow_large_epsilon: bool
+) -> tuple[int, float]:
+    """Return how many records columns have, and the checked epsilon."""
     asked = loss(epsilon, allow_large=allow_large_epsilon)
     source = frames.find(*names, data=data, roles=("x", "y")[: len(names)])
-    kept, _ = first_of_each(source, person, data)
-    return Preview(kept.n, asked)
+    return first_of_each(source, person, data)[0].n, asked
 
 
 def _found(

@@ -17,6 +17,7 @@ from dpmic.report import plain, private
 from dpmic.report.charts import meter
 from dpmic.report.content import Content, Part
 from dpmic.report.markup import facts, paragraphs, text
+from dpmic.report.saving import generator
 from dpmic.results import (
     BoundsEstimate,
     HistogramRelease,
@@ -232,6 +233,7 @@ def _frame(title: str, content: Content, parts: Sequence[Part]) -> str:
     )
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
+        f"{generator(__version__, private=content.private)}\n"
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
         "<meta name='color-scheme' content='light dark'>\n"

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Cell", "Column", "cards", "facts", "pair", "paragraphs", "shorten", "table", "text"]
+__all__ = [
+    "Cell",
+    "Column",
+    "cards",
+    "facts",
+    "pair",
+    "paragraphs",
+    "shorten",
+    "table",
+    "text",
+    "visible",
+]
 
 JOINERS = "\u200c\u200d"
 """Format characters that ordinary names of some languages hold; the others can reorder a line."""
@@ -38,12 +49,17 @@ def text(words: str) -> str:
     >>> text("<b>&\u202e")
     '&lt;b&gt;&amp;\\u202e'
     """
-    return escape("".join(map(_visible, words)))
+    return escape(visible(words))
+
+
+def visible(words: str) -> str:
+    """Write characters that nobody sees, or that move what follows, as Python would."""
+    return "".join(map(_visible, words))
 
 
 def shorten(name: str, longest: int) -> str:
     """Cut a name to a width in characters, of which those of Chinese and others take two."""
-    seen = "".join(map(_visible, name))
+    seen = visible(name)
     room = longest
     for place, letter in enumerate(seen):
         room -= 2 if unicodedata.east_asian_width(letter) in "WF" else 1

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from dpmic.errors import ParameterError, shown
 
-__all__ = ["refuse_unwritable", "save"]
+__all__ = ["generator", "refuse_unwritable", "save"]
+
+MARK = "<meta name='generator' content='dpmic "
+EXPOSED = "not private"
+NEAR = 1_000
+"""Among so many characters at the top of a page stands who made it."""
 
 
-def save(text: str, path: str | os.PathLike[str]) -> Path:
-    """Write a page. A file of that name is replaced in one step, or stays as it was.
+def generator(version: str, *, private: bool) -> str:
+    """Return the tag by which a page of ours is known, and whether everybody may read it."""
+    return f"{MARK}{version}{'' if private else f', {EXPOSED}'}'>"
+
+
+def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write a page, whole or not at all. A page that is not private is its owner's to read.
 
     Parameters
     ----------
@@ -21,6 +33,8 @@ def save(text: str, path: str | os.PathLike[str]) -> Path:
         What :func:`page` returned.
     path : str or path-like
         The file; its folder must exist.
+    overwrite : bool
+        Whether an earlier page may be replaced. No other file ever is.
 
     Returns
     -------
@@ -41,14 +55,16 @@ def save(text: str, path: str | os.PathLike[str]) -> Path:
     'report.html'
     """
     place = _file(path)
-    refuse_unwritable(place, overwrite=True)
+    refuse_unwritable(place, overwrite=overwrite)
     beside = _beside(place)
     try:
-        with open(beside, "x", encoding="utf-8", newline="\n") as file:
+        with open(beside, "x", encoding="utf-8", newline="\n", opener=_opener(text)) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, place)
+        _put(beside, place, overwrite)
+    except FileExistsError:
+        raise _taken(str(path)) from None
     except OSError as error:
         raise _unwritable(place, error) from None
     finally:
@@ -65,7 +81,7 @@ def refuse_unwritable(path: str | os.PathLike[str], *, overwrite: bool = False) 
     path : str or path-like
         The file.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether an earlier page may be replaced; no other file ever is.
 
     Raises
     ------
@@ -78,8 +94,12 @@ def refuse_unwritable(path: str | os.PathLike[str], *, overwrite: bool = False) 
         raise ParameterError(name, "this is a folder", "pass a file in it")
     if place.exists() and not place.is_file():
         raise ParameterError(name, "this is no ordinary file", "pass a file's name")
+    if place.exists() and not _is_page(place):
+        raise ParameterError(
+            name, "this file exists, and it is no page of dpmic", "choose another name"
+        )
     if place.exists() and not overwrite:
-        raise ParameterError(name, "this file exists", "choose another name, or delete it")
+        raise _taken(name)
     if not place.parent.is_dir():
         raise ParameterError(name, f"there is no folder {place.parent}", "make it first")
     beside = _beside(place)
@@ -98,9 +118,43 @@ def _file(path: str | os.PathLike[str]) -> Path:
         raise ParameterError(f"path = {shown(path)}", "it is no path", "pass a name") from None
 
 
+def _opener(text: str) -> Callable[[str, int], int]:
+    """Return what makes the file: pages that can show records are not for everybody."""
+    mode = 0o600 if f", {EXPOSED}'>" in text[:NEAR] else 0o666
+    return lambda name, flags: os.open(name, flags, mode)
+
+
+def _put(beside: Path, place: Path, overwrite: bool) -> None:
+    """Give a finished file its name; a file that has it by now stays, unless it may go."""
+    if overwrite and _is_page(place):
+        with suppress(OSError):  # some drives have no modes
+            beside.chmod(stat.S_IMODE(place.stat().st_mode))
+        os.replace(beside, place)
+        return
+    place.touch(exist_ok=False)  # takes the name, on any system, or raises
+    try:
+        os.replace(beside, place)
+    except OSError:
+        place.unlink()
+        raise
+
+
+def _is_page(place: Path) -> bool:
+    """Tell whether a file is a page of ours."""
+    try:
+        with open(place, encoding="utf-8") as file:
+            return MARK in file.read(NEAR)
+    except (OSError, ValueError):  # of its characters
+        return False
+
+
 def _beside(place: Path) -> Path:
     """Return a name in the same folder that nobody uses, short enough for any file system."""
     return place.with_name(f".{place.name[:40]}.{secrets.token_hex(4)}.part")
+
+
+def _taken(name: str) -> ParameterError:
+    return ParameterError(name, "this file exists", "choose another name, or delete it")
 
 
 def _unwritable(place: Path, error: OSError) -> ParameterError:

@@ -1,0 +1,236 @@
+"""What one record in a file may do to others and to messages: nothing."""
+
+import io
+import json
+import sys
+from decimal import Decimal
+
+import commands
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+
+import dpmic
+from dpmic import files
+from dpmic.frames import first_rows
+
+PRIVATE = ("--epsilon", "1", "--one-row-per-person", "--yes")
+BOUNDS = ("--bounds", "a=0:60", "--bounds", "b=0:60")
+UNCLOSED = "a quotation mark is not closed"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    commands.folder(monkeypatch, tmp_path)
+    return commands.runner(monkeypatch, capsys)
+
+
+def refused(found):
+    """Return the one line of a refusal."""
+    code, out, err = found
+    assert (code, out) == (2, "")
+    assert len(err) < 600
+    (line,) = (line for line in err.splitlines() if "note:" not in line)
+    assert "a fault of dpmic" not in line
+    return line
+
+
+def release(run, file, *options):
+    return run("release", file, "a", "b", *BOUNDS, *(options or PRIVATE))
+
+
+@pytest.mark.parametrize("rows", [50, 500_000])  # of one block, and of several
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_a_quotation_mark_that_is_not_closed(run, tmp_path, rows, ending):
+    lines = [f"{i % 50},{i % 50},note" for i in range(rows)]
+    lines[-40] = '9,9,"oops'
+    text = "a,b,note\n" + "\n".join(lines) + "\n"
+    (tmp_path / f"q.{ending}").write_text(text.replace(",", "\t" if ending == "tsv" else ","))
+    assert f"q.{ending}: {UNCLOSED}; close it" in refused(run("score", f"q.{ending}", "a", "b"))
+    line = refused(release(run, f"q.{ending}"))
+    assert UNCLOSED in line
+    assert not any(character.isdigit() for character in line)
+
+
+def test_a_header_that_is_not_closed(run, tmp_path):
+    (tmp_path / "q.csv").write_text('a,"b\n34,HIV\n35,well\n')
+    assert refused(release(run, "q.csv")).startswith(f"dpmic: q.csv: {UNCLOSED}")
+
+
+def test_closed_quotation_marks_are_read(run, tmp_path):
+    rows = "".join(f'{i},"{i}","say ""{i}"",\nthen go"\n' for i in range(50))
+    (tmp_path / "q.csv").write_text('a,"b",note\n' + rows)
+    assert json.loads(run("score", "q.csv", "a", "b", "--json")[1])["n"] == 50
+
+
+def people(path, name="who"):
+    """Return which rows are the first of a person."""
+    table = files.read(str(path), files.Asked(["a"], [name], private=True))
+    return first_rows(name, table, table.num_rows).tolist()
+
+
+@pytest.mark.parametrize(
+    ("names", "last"),
+    [
+        (["7", "07", "7 ", " 7"], ["8", "Ann", "1.5"]),
+        ([str(2**53), str(2**53 + 1), str(2**53)], ["1", "0.5", "1e3", "x"]),
+        (["1.0", "1", "1.00"], ["2", "2.5", "y"]),
+    ],
+)
+def test_nobody_regroups_others(tmp_path, names, last):
+    """Who is the same person among the first rows does not depend on the last."""
+    alone = list(dict.fromkeys(name.strip() for name in names))
+    for other in last:
+        path = tmp_path / "p.csv"
+        path.write_text("who,a\n" + "".join(f"{name},1\n" for name in [*names, other]))
+        table = files.read(str(path), files.Asked(["a"], ["who"]))
+        assert table["who"].to_pylist() == [*(name.strip() for name in names), other]
+        assert len(people(path)) == len(alone) + 1
+
+
+@pytest.mark.parametrize("name", ["", " ", "NA", " NA ", "null", "nan"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
+def test_nobody_is_refused(run, tmp_path, name, ending):
+    table = pa.table({"who": ["Ann", "Bob", name, "NA-1"], "a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
+    path = f"p.{ending}"
+    if ending == "parquet":
+        parquet.write_table(table, path)
+    elif ending == "feather":
+        feather.write_feather(table, path)
+    else:
+        mark = "\t" if ending == "tsv" else ","
+        rows = [mark.join(map(str, row.values())) for row in table.to_pylist()]
+        (tmp_path / path).write_text("\n".join([mark.join(table.column_names), *rows]) + "\n")
+    line = refused(release(run, path, "--epsilon", "1", "--yes", "--person", "who"))
+    assert "column who: a row belongs to nobody" in line
+
+
+BIG = [2**53, 2**53 + 1, 2**53 + 2, 2**53]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array(BIG, pa.int64()), [0, 1, 2]),
+        (pa.array(BIG, pa.uint64()), [0, 1, 2]),
+        (pa.array([Decimal(n) for n in BIG], pa.decimal128(20, 1)), [0, 1, 2]),
+        (pa.array([7.0, 7.5, 8.0, 7.0]), [0, 1, 2]),
+        (pa.array(["7", "07", "7 ", "8"]), [0, 1, 3]),
+        (pa.array(["7", "07", "7 ", "8"], pa.large_string()), [0, 1, 3]),
+        (pa.array(["7", "07", "7 ", "8"]).dictionary_encode(), [0, 1, 3]),
+        (pa.array(BIG).dictionary_encode(), [0, 1, 2]),
+    ],
+)
+def test_declared_types_tell_people_apart(tmp_path, ending, values, expected):
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "who": values})
+    path = tmp_path / f"p.{ending}"
+    if ending == "parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, path)
+    assert people(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("h.csv", "34;56000;HIV\n35;1000;well\n"),
+        ("h.csv", '"34";"HIV"\n"35";"well"\n'),
+        ("h.csv", "34,56000,HIV\n35,1000,well\n"),
+        ("h.csv", "2026-01-31,HIV\n2026-02-01,well\n"),
+        ("h.csv", '"x\n34,HIV\n35,"well\n1,2\n'),
+        ("h.tsv", "34,HIV\n35,well\n"),
+    ],
+)
+def test_a_missing_header_is_not_told(run, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    line = refused(release(run, name))
+    assert "the first line holds numbers, so check that the header is not missing" in line
+    assert not any(value in line for value in ("34", "56000", "HIV", "2026", "'x"))
+    assert "HIV" in refused(run("score", name, "a", "b"))  # where nothing is private, it helps
+
+
+def test_headers_are_told_and_bounded(run, tmp_path):
+    (tmp_path / "h.csv").write_text("x1;y\n1;2\n")
+    assert "its header is one column, 'x1;y'; separate" in refused(release(run, "h.csv"))
+    (tmp_path / "h.csv").write_text("x1,y\n1,2\n")
+    assert "the columns are 'x1', 'y'" in refused(release(run, "h.csv"))
+    for mark in ";,":
+        (tmp_path / "h.csv").write_text("z" * 5000 + f"{mark}y\n1{mark}2\n")
+        assert "a str of 500" in refused(run("score", "h.csv", "a", "b"))
+
+
+@pytest.mark.parametrize(
+    "number", ["9" * 5000, "-" + "9" * 17, str(2**53 + 1), "0" * 20 + "9" * 17]
+)
+def test_whole_numbers_of_any_length(run, tmp_path, number):
+    (tmp_path / "n.csv").write_text("a,b\n" + "1,2\n" * 9 + f"{number},3\n")
+    for found in (run("score", "n.csv", "a", "b"), release(run, "n.csv")):
+        assert "column 'a': it holds whole numbers that float64 would round" in refused(found)
+
+
+def test_zeros_before_a_number_round_nothing(tmp_path):
+    path = tmp_path / "n.csv"
+    path.write_text(f"a\n{'0' * 5000}1\n{'0' * 20}{2**53}\n")
+    assert files.read(str(path))["a"].to_pylist() == [1, 2**53]
+
+
+def test_bounds_that_are_no_numbers(run, tmp_path):
+    (tmp_path / "large.toml").write_text(f"[bounds]\na = [0, {'9' * 400}]\nb = [0, 1]\n")
+    given = ("release", "people.csv", "a", "b", *PRIVATE)
+    line = refused(run(*given, "--bounds-file", "large.toml"))
+    assert "large.toml: a: two numbers are needed; write a = [0, 120]" in line
+    for text in ("0:10", "=0:10"):
+        line = refused(run(*given, "--bounds", text))
+        assert f"--bounds {text}: NAME= is missing; write --bounds age=0:120" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "standard input: it is empty; check what writes to it"),
+        ("a,b\n", "standard input: it has no rows"),
+        ('a,b\n1,"2\n', f"standard input: {UNCLOSED}"),
+    ],
+)
+def test_standard_input_has_a_name(run, monkeypatch, text, words):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert words in refused(run("score", "-", "a", "b"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_columns_of_text_are_told_at_once(run, ending):
+    table = pa.table({"a": [1, 2, 3], "name": ["x", "y", "z"], "city": ["u", "v", None]})
+    write = {
+        "csv": lambda t: csv.write_csv(t, "t.csv"),
+        "parquet": lambda t: parquet.write_table(t, "t.parquet"),
+        "feather": lambda t: feather.write_feather(t, "t.feather"),
+    }[ending]
+    remedy = "to numbers, or name the columns of numbers: --columns A,B,..."
+    write(table)
+    line = refused(run("matrix", f"t.{ending}"))
+    assert f"columns 'name', 'city': text is not a number; convert them {remedy}" in line
+    write(table.append_column("day", pa.array([0, 1, 2], pa.date32())))
+    line = refused(run("matrix", f"t.{ending}"))
+    assert "columns 'name', 'city', 'day': text and dates are not numbers" in line
+    write(table.drop_columns("name"))
+    assert f"column 'city': text is not a number; convert it {remedy}" in refused(
+        run("matrix", f"t.{ending}")
+    )
+    write(pa.table({f"t{i}": ["x"] for i in range(12)}))
+    line = refused(run("matrix", f"t.{ending}"))
+    assert "'t9', ...: text" in line
+    assert "'t10'" not in line
+
+
+def test_one_column_is_no_pair(run):
+    run("ledger", "create", "p.ledger", "--epsilon", "3")
+    kept = (*PRIVATE, "--ledger", "p.ledger")
+    for given in (
+        ("release", "people.csv", "a", "a", "--bounds", "a=-1:1"),
+        ("release", "people.csv", "a", "a", "--mechanism", "mice-laplace"),
+        ("test", "people.csv", "a", "a", "--draws", "19"),
+    ):
+        assert "column 'a': it is named twice; name two" in refused(run(*given, *kept))
+    assert dpmic.Ledger("p.ledger").spent == 0
