@@ -83,7 +83,7 @@ def assert_stops(process, number=signal.SIGINT, patience=20):
     finally:
         process.kill()
         process.wait()
-    assert out == ""
+    assert set(out.split()) <= {"begun"}  # a second thread may have begun at the same time
     assert process.returncode == -number
     return err
 

@@ -115,8 +115,6 @@ def table(
 
     rows = [[visible(cell) for cell in row] for row in rows]
     shape = Table(
-        title=Text(visible(title), style="bold"),
-        title_justify="left",
         box=box.SIMPLE_HEAD if heads else box.SIMPLE,
         show_header=bool(heads),
         pad_edge=False,
@@ -134,6 +132,8 @@ def table(
     for row in rows:
         shape.add_row(*map(Text, row))
     console = Console(stderr=err, highlight=False)
+    # Not as the table's own title, which would wrap at its width.
+    console.print(Text(visible(title), style="bold"), soft_wrap=not console.is_terminal)
     console.print(shape)
     for sentence in below:
         console.print(Text(visible(sentence)), soft_wrap=not console.is_terminal)
