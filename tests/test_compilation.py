@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 SCORE = "import dpmic; print(dpmic.mice([1, 2, 3, 4], [1, 2, 3, 4]).mic)"
-LINE = "dpmic: compiling its kernels, a few seconds"
+LINE = "dpmic: compiling its kernels, some seconds"
 
 
 def python(code, **environment):

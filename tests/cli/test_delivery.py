@@ -368,3 +368,11 @@ def test_fewer_pairs_in_json(run):
     assert some["n"] == commands.N
     ((x, y, mic),) = whole.top(1)
     assert [(pair["x"], pair["y"], pair["mic"]) for pair in some["pairs"]] == [(x, y, mic)]
+
+
+def test_a_test_shows_chance_and_the_points(run, tmp_path):
+    code, _, _ = run("test", "people.csv", "a", "b", "--permutations", "99", "--report", "t.html")
+    assert code == 0
+    page = (tmp_path / "t.html").read_text()
+    assert page.count("<svg") == 2
+    assert "Each dot is a record" in page

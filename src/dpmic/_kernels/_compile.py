@@ -37,4 +37,4 @@ def _tell_once(cache: str | None) -> None:
         return
     _told = True
     kept = "no folder can be written, so each run compiles" if cache is None else "once"
-    print(f"dpmic: compiling its kernels, a few seconds ({kept})", file=sys.stderr)
+    print(f"dpmic: compiling its kernels, some seconds ({kept})", file=sys.stderr)

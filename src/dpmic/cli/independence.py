@@ -84,9 +84,13 @@ def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> 
         result = independence_test(x, y, data=table, **options)
 
     def page() -> str:
-        from dpmic.report import page
+        from dpmic import frames, report
+        from dpmic.statistics.family import mice
 
-        return page(result, title=f"Are {x} and {y} independent?", command=repeated())
+        points = frames.pair(x, y, data=table, missing=options["missing"])
+        score = mice(points.x, points.y, B=result.B, c=result.c)
+        title = f"Are {x} and {y} independent?"
+        return report.page(result, title=title, points=points, others=(score,), command=repeated())
 
     out.give(answers.test(result, x, y), page)
 
