@@ -29,7 +29,7 @@ ALLOWED = {
     "plots": {"errors", "_validate", "results", "frames"},
     "report": {"__version__", "errors", "_validate", "results", "frames"},
     "compat": LOW | {"grids", "frames", "counts", "results", "statistics"},
-    "feature_selection": LOW | {"grids", "frames", "statistics", "tables"},
+    "feature_selection": LOW | {"grids", "frames", "results", "statistics", "tables"},
     "files": {"errors"},
     "demo": {"errors"},
     "privacy": LOW

@@ -63,7 +63,7 @@ def test_the_pairs_of_one_table(m):
     assert np.array_equal(matrix[np.triu_indices(m, 1)], result.mic)
     assert np.array_equal(matrix, matrix.T, equal_nan=True)
     assert np.array_equal(np.isnan(matrix), np.eye(m, dtype=bool))
-    x, y = result._places(np.arange(result.mic.size))
+    x, y = result._pairing.places(np.arange(result.mic.size))
     assert np.array_equal([x, y], np.triu_indices(m, 1))
 
 

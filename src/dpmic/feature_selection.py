@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpmic import _kernels, _validate, frames
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.grids import MassAxis
-from dpmic.statistics.blocks import Pairing
+from dpmic.results.pairing import Pairing
 from dpmic.statistics.characteristic import xlogx_table
 from dpmic.statistics.methods import Method, refuse_large_unconstrained
 from dpmic.tables.work import Side, Work

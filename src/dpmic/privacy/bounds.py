@@ -120,12 +120,7 @@ def estimate_bounds(
     found_all = frames.find(x, data=data, roles=("x",))
     source, keeper = first_of_each(found_all, person, data)
     look = Look(source.n, wished, miss, **_noises(private_to, rows))
-    if source.n * private_to < LEAST_SIGNAL * rows:
-        warn_of_noise(
-            f"n = {source.n} at epsilon = {_validate.upwards(private_to)} is little for a range: "
-            "it will be rough, or the widest there is",
-            "pass more data or a larger epsilon, or bounds from what the column means",
-        )
+    look.warn(private_to, rows)
 
     def publish(values: Floats) -> str:
         low, high, outside, found = look.draw(values)
@@ -173,6 +168,15 @@ class Look:
         """The privacy loss of all three looks together, rounded up."""
         total = math.fsum((self.locate.epsilon, self.refine.epsilon, self.count.epsilon))
         return math.nextafter(total, math.inf)
+
+    def warn(self, epsilon: float, rows: int) -> None:
+        """Say, before anything is spent, that a range of so few records will be rough."""
+        if self.n * epsilon < LEAST_SIGNAL * rows:
+            warn_of_noise(
+                f"n = {self.n} at epsilon = {_validate.upwards(epsilon)} is little for a range: "
+                "it will be rough, or the widest there is",
+                "pass more data or a larger epsilon, or bounds from what the column means",
+            )
 
     def draw(self, values: Floats) -> tuple[float, float, int, bool]:
         """Return the ends of a range, how many records lie outside, and whether it was found."""

@@ -104,6 +104,7 @@ def bounds(
     rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
     n, asked = _columns(x, **options)
     look = ranges.Look(n, wished, miss, **ranges._noises(asked, rows))
+    look.warn(asked, rows)
     return Preview(n, look.epsilon)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dpmic import _validate, frames
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.results import html, leading
+from dpmic.results.pairing import Pairing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,10 +88,13 @@ class Pairwise:
             raise InputError("pvalues", "one is not between 0 and 1", "pass probabilities")
 
     @property
+    def _pairing(self) -> Pairing:
+        return Pairing(len(self.names), None if self.others is None else len(self.others))
+
+    @property
     def _count(self) -> int:
         """How many pairs there are."""
-        m = len(self.names)
-        return m * (m - 1) // 2 if self.others is None else m * len(self.others)
+        return self._pairing.count
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -118,13 +122,13 @@ class Pairwise:
         """Return the score of a pair; of one table in either order."""
         row = frames.position(x, self.names, "x =")
         column = frames.position(y, self.names if self.others is None else self.others, "y =")
-        if self.others is not None:
-            return float(self.mic[row * len(self.others) + column])
-        if row == column:
-            reason = "a column with itself is no pair"
-            raise InputError(f"{shown(x)}, {shown(y)}", reason, "pass two columns")
-        first, second = sorted((row, column))
-        return float(self.mic[_starts(len(self.names))[first] + second - first - 1])
+        if self.others is None:
+            if row == column:
+                reason = "a column with itself is no pair"
+                raise InputError(f"{shown(x)}, {shown(y)}", reason, "pass two columns")
+            row, column = sorted((row, column))
+        (position,) = self._pairing.positions(np.array([row]), np.array([column]))
+        return float(self.mic[position])
 
     def top(self, k: int) -> tuple[Row, ...]:
         """Return the k strongest pairs with their scores, the largest first."""
@@ -162,7 +166,7 @@ class Pairwise:
     def columns(self, start: int = 0, stop: int | None = None) -> dict[str, NDArray[Any]]:
         """Return the columns of some rows of ``to_frame``, with x and y as places of names."""
         rows = slice(start, self._count if stop is None else stop)
-        x, y = self._places(np.arange(rows.start, rows.stop))
+        x, y = self._pairing.places(np.arange(rows.start, rows.stop))
         numbers = {"mic": self.mic, "tic": self.tic, "records": self.records}
         if self.pvalues is not None:
             numbers |= {"pvalue": self.pvalues, "qvalue": self.qvalues}
@@ -182,18 +186,9 @@ class Pairwise:
 
         return scores(self, ax)
 
-    def _places(self, positions: Places) -> tuple[Places, Places]:
-        """Return where the two columns of some pairs stand in their tables."""
-        if self.others is not None:
-            x, y = np.divmod(positions, len(self.others))
-            return x, y
-        starts = _starts(len(self.names))
-        x = np.searchsorted(starts, positions, side="right") - 1
-        return x, positions - starts[x] + x + 1
-
     def _rows(self, positions: Places) -> tuple[Row, ...]:
         """Return some pairs by name, with their scores."""
-        x, y = (places.tolist() for places in self._places(positions))
+        x, y = (places.tolist() for places in self._pairing.places(positions))
         others = self.names if self.others is None else self.others
         scores = self.mic[positions].tolist()
         return tuple((self.names[i], others[j], s) for i, j, s in zip(x, y, scores, strict=True))
@@ -297,12 +292,6 @@ def _owned(values: object, name: str, count: int) -> NDArray[Any]:
 
 def _within(pvalues: Floats) -> NDArray[np.bool_]:
     return np.isnan(pvalues) | ((pvalues >= 0) & (pvalues <= 1))
-
-
-def _starts(m: int) -> NDArray[np.int64]:
-    """Return the position of each column's first pair with a later one."""
-    i = np.arange(m, dtype=np.int64)
-    return i * (2 * m - i - 1) // 2
 
 
 def _listed(values: NDArray[Any] | None) -> list[Any] | None:

@@ -16,7 +16,7 @@ from dpmic._validate import Interval, Master
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.results import Pairwise
-from dpmic.statistics.blocks import Pairing
+from dpmic.results.pairing import Pairing
 from dpmic.statistics.methods import Method, Statistic
 from dpmic.tables.checkpoint import Checkpoint
 from dpmic.tables.progress import bar

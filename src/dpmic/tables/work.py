@@ -16,8 +16,8 @@ from dpmic._validate import Interval, Limits
 from dpmic.counts.memory import Cut
 from dpmic.frames import LEAST_RECORDS
 from dpmic.grids import Steps
+from dpmic.results.pairing import Pairing
 from dpmic.statistics import blocks, pruning
-from dpmic.statistics.blocks import Pairing
 from dpmic.statistics.methods import Binned, Method
 from dpmic.tables import significance
 from dpmic.tables.significance import Draws, Null
@@ -25,7 +25,7 @@ from dpmic.tables.significance import Draws, Null
 __all__ = ["Piece", "Side", "Work"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Places = NDArray[np.integer[Any]]
 Found = tuple[Places, dict[str, NDArray[Any]]]
 Piece = Callable[[], Found]
 
@@ -150,7 +150,9 @@ class Work:
         tested = 0.0 if self._null is None else self._null.seconds(self.left.n)
         return lookups * LOOKUP + counted * RECORD + PAIR + tested
 
-    def _together(self, left: Cut, right: Cut, pairs: Places, i: Places, j: Places) -> Found:
+    def _together(
+        self, left: Cut, right: Cut, pairs: NDArray[np.int64], i: Places, j: Places
+    ) -> Found:
         """Score pairs of complete columns in one call."""
         n = self.left.n
         records = np.full(i.size, n)
@@ -190,9 +192,12 @@ class Work:
         """What p-values come from; a pool is drawn before anything else."""
         if self.draws is None:
             return None
-        return self.draws.null(
-            self.pairing.count, lambda place: self._cells(*self.pairing.places(place))
-        )
+
+        def both(place: int) -> significance.Both | None:
+            (i,), (j,) = self.pairing.places(np.array([place]))
+            return self._cells(i, j)
+
+        return self.draws.null(self.pairing.count, both)
 
     @cached_property
     def _ranked(self) -> tuple[list[Any], list[Any]]:
@@ -237,7 +242,7 @@ class Work:
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 
 
-def _cut(binned: list[Binned | None], places: range, plan: Steps) -> tuple[Cut, Places]:
+def _cut(binned: list[Binned | None], places: range, plan: Steps) -> tuple[Cut, NDArray[np.int64]]:
     """Cut the complete columns of a tile; where in the cut each is."""
     own = [binned[i] for i in places]
     complete = [variable for variable in own if variable is not None]
