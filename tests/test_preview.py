@@ -72,3 +72,10 @@ def test_what_would_be_left(tmp_path):
     assert view.rest(ledger) == 0.5
     ledger.spend("another", 1.0)
     assert view.rest(ledger) is None
+
+
+def test_a_rough_range_is_said_before_consent():
+    few = pa.table({"a": np.arange(20.0)})
+    asked = {"coverage": 0.99, "failure": 0.05, "rows_per_person": 1, "data": few}
+    with pytest.warns(dpmic.NoiseWarning, match="n = 20 .* is little for a range"):
+        preview.bounds("a", epsilon=1.0, person=None, allow_large_epsilon=False, **asked)
