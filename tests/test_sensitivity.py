@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 import dpmic
 from dpmic._kernels import tiled
 from dpmic._validate import Limits
+from dpmic.counts.cells import MOST_TABLED
 from dpmic.counts.memory import Records
 from dpmic.grids import MassAxis, steps
 from dpmic.privacy import sensitivity
+from dpmic.statistics import large
 from dpmic.statistics.characteristic import Search, xlogx_table
 
 BOX = ((-2.0, 2.0), (-2.0, 2.0))
@@ -88,7 +90,9 @@ def is_just_above(found, exact):
     return Decimal(low) < exact <= Decimal(found)
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 10, 64, 299, 1000, 12_345, 10**6, 2**31 - 1])
+@pytest.mark.parametrize(
+    "n", [2, 3, 4, 5, 6, 7, 10, 64, 299, 1000, 12_345, 10**6, 2**31 - 1, 2**40]
+)
 def test_values_are_rounded_up(n):
     S = g((n + 2) // 2) + g((n + 1) // 2)
     entry = {2: g(n) / n, 3: S / (n * log2(3)), 4: S / (n * log2(4))}
@@ -160,7 +164,7 @@ def test_speed():
         (lambda: sensitivity.micr(2.0), "n = 2.0: n must be a whole number"),
         (lambda: sensitivity.micr(True), "n = True"),
         (lambda: sensitivity.mice("9", 9), "n = '9'"),
-        (lambda: sensitivity.rounding(2**31, 9), "32-bit"),
+        (lambda: sensitivity.rounding(2**40 + 1, 9), "proof of rounding"),
         (lambda: sensitivity.micr(9, 3), "2 x 2"),
         (lambda: sensitivity.mice(9, 3.99), "2 x 2"),
         (lambda: sensitivity.mice(9, None), "B = None"),
@@ -321,22 +325,27 @@ def test_the_table_of_x_log_x_is_within_what_the_proof_assumes():
     rng = np.random.default_rng(5)
     tried = {*range(3000), *(2**i for i in range(21)), *(2**i - 1 for i in range(1, 21))}
     tried |= set(rng.integers(3000, n, 3000).tolist())
-    for m in sorted(tried):
-        error = abs(Decimal(float(table[m])) - f(m))
+    above = [*rng.integers(n, 2**40, 3000).tolist(), *(2**i - 1 for i in range(21, 41)), 2**40]
+    computed = {m: table[m] for m in tried} | dict(zip(above, large.f(above), strict=True))
+    for m, value in computed.items():
+        error = abs(Decimal(float(value)) - f(m))
         assert error <= f(m) * (Decimal(2) ** -50 + Decimal(2) ** -53), m
     for k in range(2, 2501):
         assert abs(Decimal(float(np.log2(k))) - log2(k)) <= log2(k) * Decimal(2) ** -50
 
 
-@pytest.mark.parametrize("n", [4, 50, 1000, 100_000, 2**20])
+@pytest.mark.parametrize("n", [4, 50, 1000, 100_000, 2**20, 2**33, 2**40])
 @pytest.mark.parametrize(("columns", "rows"), [(2, 6), (3, 6), (5, 5), (40, 4)])
 def test_computed_entries_are_within_rounding_of_exact_ones(n, columns, rows, rng):
     B = columns * min(columns, 3)
     for skew in (1.0, 0.05):
         table = rng.multinomial(n, rng.dirichlet(np.full(columns * rows, skew)))
-        counts = table.reshape(columns, rows).astype(np.int32)
+        counts = table.reshape(columns, rows)
         k_max = min(columns, 3)
-        bits = tiled.information(counts, k_max, xlogx_table(n))
+        if n > MOST_TABLED:
+            bits = large.information(counts, k_max)
+        else:
+            bits = tiled.information(counts.astype(np.int32), k_max, xlogx_table(n))
         for k in range(2, k_max + 1):
             exact = max(
                 information(np.add.reduceat(counts, (0, *cuts), axis=1))

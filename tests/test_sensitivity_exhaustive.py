@@ -57,7 +57,7 @@ class Runs:
     def of(cls, B, c, master="reshef"):
         limits = Limits(B, c, master)
         first = np.array([0.5])
-        cuts = range_search(first, first, BOX, limits).by_x.fixed.family.refinement
+        cuts = range_search(first, first, BOX, limits).by_x.fixed.refinement
         values = np.concatenate(([0.0], cuts))  # a cut belongs to the atom above it
         x, y = (v.ravel() for v in np.meshgrid(values, values))
         search = range_search(x, y, BOX, limits)

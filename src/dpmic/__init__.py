@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpmic import privacy, report
+    from dpmic.counts.table import CountTable
     from dpmic.errors import (
         BoundsReminder,
         BudgetError,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         NoiseWarning,
         ParameterError,
         RefusedValueError,
+        UnreadableError,
     )
     from dpmic.evaluation.population import mic_star
     from dpmic.privacy import sensitivity
@@ -51,6 +53,7 @@ __all__ = [
     "BoundsEstimate",
     "BoundsReminder",
     "BudgetError",
+    "CountTable",
     "DependencyError",
     "DpmicError",
     "Grid",
@@ -69,6 +72,7 @@ __all__ = [
     "Release",
     "Score",
     "Screening",
+    "UnreadableError",
     "__version__",
     "audit",
     "cross",
@@ -95,6 +99,7 @@ _HOME = {
     "BoundsEstimate": "results",
     "BoundsReminder": "errors",
     "BudgetError": "errors",
+    "CountTable": "counts.table",
     "DependencyError": "errors",
     "DpmicError": "errors",
     "Grid": "results",
@@ -113,6 +118,7 @@ _HOME = {
     "Release": "results",
     "Score": "results",
     "Screening": "results",
+    "UnreadableError": "errors",
     "audit": "privacy.audit",
     "cross": "tables.pairwise",
     "estimate_bounds": "privacy.bounds",

@@ -14,6 +14,7 @@ __all__ = [
     "NoiseWarning",
     "ParameterError",
     "RefusedValueError",
+    "UnreadableError",
     "shown",
 ]
 
@@ -86,6 +87,13 @@ class RefusedValueError(InputError):
         super().__init__(value, reason, remedy)
         self.column = column
         self.args = (value, reason, remedy, column)
+
+
+class UnreadableError(InputError):
+    """Rows could not be read from a file or an engine.
+
+    The message may hold a file's name and the words of others, which private code does not repeat.
+    """
 
 
 class ParameterError(DpmicError, ValueError):

@@ -30,6 +30,7 @@ __all__ = [
     "Step",
     "Steps",
     "range_cuts",
+    "range_family",
     "steps",
 ]
 
@@ -68,6 +69,11 @@ class Layout:
 
 class Steps(tuple[Step, ...]):
     """The runs that fill a characteristic matrix, by their number of columns, from 2 on."""
+
+    @cached_property
+    def sizes(self) -> frozenset[int]:
+        """Into how many parts an axis is cut; masters must be finite."""
+        return frozenset({n for step in self for n in (step.columns, int(step.master))})
 
     @cached_property
     def layout(self) -> Layout:
@@ -211,14 +217,21 @@ class RangeAxis:
     """
 
     atoms: NDArray[np.int32]
+    refinement: Floats
     family: RangeFamily
 
     @classmethod
     def of(cls, values: Floats, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
         """Find each record's cell; values outside the interval fall into the outermost ones."""
-        family = _range_family(interval, sizes)
-        atoms = np.searchsorted(family.refinement, values, side="right")
-        return cls(atoms.astype(np.int32), family)
+        family = range_family(sizes)
+        refinement = _cuts(interval, family.fractions)
+        atoms = np.searchsorted(refinement, values, side="right")
+        return cls(atoms.astype(np.int32), refinement, family)
+
+    @classmethod
+    def without_records(cls, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
+        """Return the axis of records that were counted elsewhere."""
+        return cls.of(np.empty(0), interval, sizes)
 
     def columns(self, size: int) -> Edges:
         """Cut into ``size`` parts of equal width."""
@@ -234,16 +247,25 @@ class RangeAxis:
 
     def cuts(self, edges: Edges) -> Floats:
         """Return the cuts of the range partition themselves."""
-        return self.family.refinement[edges[1:-1] - 1]
+        return self.refinement[edges[1:-1] - 1]
 
 
 @dataclass(frozen=True, slots=True)
 class RangeFamily:
-    """Range equipartitions of one interval: the union of their cuts, and each one's edges."""
+    """Range equipartitions of any interval.
 
-    refinement: Floats
+    ``fractions`` of its width are where the union of all cuts lies, ``edges`` those of each size.
+    An atom between fractions that float64 cannot tell apart in some interval is empty there.
+    """
+
+    fractions: Floats
     edges: Mapping[int, Edges]
     _known: dict[tuple[int, ...], tuple[Edges, Edges]] = field(default_factory=dict)
+
+    @property
+    def atoms(self) -> int:
+        """How many cells the common refinement has."""
+        return self.fractions.size + 1
 
     def several(self, sizes: tuple[int, ...]) -> tuple[Edges, Edges]:
         """Return the edges of several partitions, one after the other, and where each begins."""
@@ -255,27 +277,36 @@ class RangeFamily:
 
 
 @lru_cache(maxsize=8)
-def _range_family(interval: Interval, sizes: frozenset[int]) -> RangeFamily:
-    """Draw the range equipartitions of the given sizes on one interval."""
-    cuts = {size: range_cuts(interval, size) for size in sorted(sizes)}
-    refinement = np.unique(np.concatenate(list(cuts.values())))
-    refinement.setflags(write=False)
-    last = refinement.size + 1
+def range_family(sizes: frozenset[int]) -> RangeFamily:
+    """Draw the range equipartitions of the given sizes."""
+    own = {size: _fractions(size) for size in sorted(sizes)}
+    union = np.unique(np.concatenate(list(own.values())))
+    union.setflags(write=False)
     edges = {
-        size: np.concatenate(([0], np.searchsorted(refinement, own) + 1, [last]))
-        for size, own in cuts.items()
+        size: np.concatenate(([0], np.searchsorted(union, cuts) + 1, [union.size + 1]))
+        for size, cuts in own.items()
     }
-    return RangeFamily(refinement, MappingProxyType(edges))
+    return RangeFamily(union, MappingProxyType(edges))
 
 
 def range_cuts(interval: Interval, size: int) -> Floats:
-    """Return the inner cuts of ``size`` parts of equal width.
+    """Return the inner cuts of ``size`` parts of equal width."""
+    return _cuts(interval, _fractions(size))
 
-    The fraction j / size is rounded first, so equal fractions give equal cuts whatever the
-    size, and partitions that share a cut share it exactly.
-    """
+
+def _cuts(interval: Interval, fractions: Floats) -> Floats:
+    """Return where fractions of an interval lie."""
     low, high = interval
-    return low + (high - low) * (np.arange(1, size) / size)
+    return low + (high - low) * fractions
+
+
+def _fractions(size: int) -> Floats:
+    """Return j / size for the inner cuts.
+
+    The fraction is rounded first, so equal fractions give equal cuts whatever the size, and
+    partitions that share a cut share it exactly.
+    """
+    return np.arange(1, size) / size
 
 
 def _between(values: Floats) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["clumps", "count", "part_of", "unite"]
+__all__ = ["clumps", "count", "part_of", "place", "tally", "unite"]
 
 Edges = NDArray[np.int64]
 
@@ -97,3 +97,53 @@ def unite(
         for record in range(atoms.size):
             parts[g, record] = place[atoms[record]]
     return parts, sizes, own
+
+
+@compiled
+def place(
+    values: NDArray[np.float64],
+    cuts: NDArray[np.float64],
+    guide: NDArray[np.int32],
+    low: float,
+    scale: float,
+) -> NDArray[np.int32]:
+    """Return the number of cuts at or below each value.
+
+    ``guide`` has a number to begin with for each bucket of width 1 / scale from ``low`` on. The
+    cuts have the last word, so the result is that of a search among them whatever the guide says.
+    """
+    places = np.empty(values.size, np.int32)
+    last = guide.size - 1
+    for i in range(values.size):
+        value = values[i]
+        bucket = (value - low) * scale
+        at = guide[0]
+        if bucket >= last:
+            at = guide[last]
+        elif bucket > 0:  # neither where infinity times nothing is no number
+            at = guide[int(bucket)]
+        while at < cuts.size and cuts[at] <= value:
+            at += 1
+        while at > 0 and cuts[at - 1] > value:
+            at -= 1
+        places[i] = at
+    return places
+
+
+@compiled
+def tally(
+    x: NDArray[np.int32],
+    y: NDArray[np.int32],
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> None:
+    """Count records in several tables at once.
+
+    A record with the atoms (a, b) lies in cell ``first[a, t] + second[b, t]`` of table t.
+    """
+    tables = first.shape[1]
+    for record in range(x.size):
+        a, b = first[x[record]], second[y[record]]
+        for t in range(tables):
+            counts[np.uint32(a[t] + b[t])] += 1

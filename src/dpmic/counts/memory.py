@@ -26,7 +26,7 @@ __all__ = [
 class Counted:
     """Counts on (fixed part, master part), and the edges of both partitions in atoms."""
 
-    table: NDArray[np.int32]
+    table: NDArray[Any]
     fixed_edges: Edges
     free_edges: Edges
 

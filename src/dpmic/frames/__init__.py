@@ -3,6 +3,7 @@
 from dpmic.frames.bounded import bounded, position
 from dpmic.frames.build import Backend, build
 from dpmic.frames.columns import LEAST_RECORDS, column
+from dpmic.frames.streams import Batch, Stream, stream
 from dpmic.frames.tables import (
     Missing,
     Pair,
@@ -20,9 +21,11 @@ from dpmic.frames.tables import (
 __all__ = [
     "LEAST_RECORDS",
     "Backend",
+    "Batch",
     "Missing",
     "Pair",
     "Source",
+    "Stream",
     "bounded",
     "build",
     "column",
@@ -34,5 +37,6 @@ __all__ = [
     "read",
     "read_all",
     "refuse_single",
+    "stream",
     "table",
 ]

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from dpmic import _validate
 from dpmic._validate import Interval
 from dpmic.errors import InputError, ParameterError, shown
-from dpmic.frames.tables import Source
 
 __all__ = ["bounded", "position"]
 
 
-def bounded(source: Source, bounds: Any) -> tuple[Source, tuple[Interval, ...]]:
+class Columns(Protocol):
+    """Columns by name, in memory or not."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+
+    def select(self, places: Sequence[int]) -> Self:
+        """Return some of them."""
+
+
+Chosen = TypeVar("Chosen", bound=Columns)
+
+
+def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
     """Return the columns that have bounds, with these; no value is looked at.
 
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
@@ -27,10 +39,9 @@ def bounded(source: Source, bounds: Any) -> tuple[Source, tuple[Interval, ...]]:
         given = _by_name(bounds, source.names)
     else:
         given = dict(enumerate(_in_order(bounds, len(source.names))))
-    names = tuple(source.names[i] for i in given)
-    chosen = replace(source, columns=tuple(source.columns[i] for i in given), names=names)
-    ends = given.values()
-    return chosen, tuple(_validate.interval(own, names[i]) for i, own in enumerate(ends))
+    chosen = source.select(list(given))
+    each = zip(given.values(), chosen.names, strict=True)
+    return chosen, tuple(_validate.interval(ends, name) for ends, name in each)
 
 
 def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:

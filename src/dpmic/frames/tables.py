@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -59,6 +60,11 @@ class Source:
         """The number of records, for which no value is looked at; taken once, and then it holds."""
         return _length(self.columns[0], self.names[0])
 
+    def select(self, places: Sequence[int]) -> Source:
+        """Return some of the columns."""
+        chosen = tuple(self.columns[i] for i in places), tuple(self.names[i] for i in places)
+        return replace(self, columns=chosen[0], names=chosen[1])
+
     def take(self, rows: NDArray[np.int64]) -> Source:
         """Return the records at some positions, still not read."""
         return replace(self, columns=tuple(_take(values, rows) for values in self.columns))
@@ -99,9 +105,9 @@ def find_all(data: Any) -> Source:
     return Source(tuple(frame[label] for label in labels), tuple(map(str, labels)), True)
 
 
-def refuse_single(source: Source) -> None:
+def refuse_single(names: tuple[str, ...]) -> None:
     """Refuse a table without pairs."""
-    count = len(source.columns)
+    count = len(names)
     if count < 2:
         raise InputError(
             f"{count} column" + "s" * (not count),
@@ -286,6 +292,9 @@ def _open(
     import narwhals as nw
 
     frame = nw.to_native(data, pass_through=True)
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow and isinstance(frame, pyarrow.RecordBatch):
+        frame = pyarrow.Table.from_batches([frame])
     if nw.dependencies.is_into_dataframe(frame):
         return frame, list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
     what = f"{role} has type {type(frame).__name__}"

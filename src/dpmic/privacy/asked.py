@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from dpmic import _validate, frames
+from dpmic.counts.sources import Counting
 from dpmic.errors import ParameterError
 from dpmic.frames import Source
 
 __all__ = ["LEAST_EPSILON", "first_of_each", "loss"]
+
+Kept = TypeVar("Kept", Source, Source | Counting)
 
 LEAST_EPSILON = 1e-9
 
@@ -23,9 +26,15 @@ def loss(epsilon: object, *, allow_large: bool) -> float:
     return checked
 
 
-def first_of_each(source: Source, person: Any, data: Any) -> tuple[Source, str | None]:
+def first_of_each(source: Kept, person: Any, data: Any) -> tuple[Kept, str | None]:
     """Return the first row of each person, if people are told apart, and what tells them apart."""
     if person is None:
         return source, None
+    if isinstance(source, Counting):
+        raise ParameterError(
+            "person",
+            "rows that come in parts are counted and not kept, so people cannot be told apart",
+            "keep one row for each person beforehand, or pass rows_per_person=...",
+        )
     kept = source.take(frames.first_rows(person, data, source.n))
     return kept, person if isinstance(person, str) else "person"

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from dpmic.counts.sources import Found
 from dpmic.errors import ParameterError, shown
-from dpmic.frames import Source
 from dpmic.privacy.domain import shielded
 from dpmic.privacy.ledger import Ledger
 
@@ -44,7 +44,7 @@ class Account:
 
     def settle(
         self,
-        source: Source,
+        source: Found,
         asked: dict[str, Any],
         epsilon: float,
         steps: Steps[Any, Any],
@@ -72,7 +72,7 @@ class Account:
 
         return shielded(draw_and_store)
 
-    def _question(self, source: Source, asked: dict[str, Any]) -> str:
+    def _question(self, source: Found, asked: dict[str, Any]) -> str:
         """Return the text under which the ledger keeps the answer."""
         if self.name is None and not source.named:
             raise ParameterError(

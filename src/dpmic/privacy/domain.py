@@ -9,12 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import frames
-from dpmic.errors import InputError, RefusedValueError
+from dpmic._validate import Bounds, Interval, Limits
+from dpmic.counts.sources import Counting
+from dpmic.errors import InputError, ParameterError, RefusedValueError, UnreadableError
 from dpmic.frames import Pair, Source
 
-__all__ = ["private_columns", "private_pair", "shielded"]
+__all__ = [
+    "opened",
+    "private_columns",
+    "private_counts",
+    "private_histogram",
+    "private_pair",
+    "shielded",
+]
 
 Result = TypeVar("Result")
+
+MOST_IN_MEMORY = 2**31 - 1
 
 
 def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
@@ -25,19 +36,60 @@ def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
     since that would make their number private, and categories must have a list that is fixed
     beforehand, since a record's cell may depend on that record alone.
     """
-    try:
+
+    def read() -> tuple[NDArray[np.float64], ...]:
+        if source.n > MOST_IN_MEMORY:
+            raise InputError(
+                f"n = {source.n}",
+                "records in memory are counted in 32-bit integers",
+                "pass them in parts, as a dpmic.CountTable",
+            )
         columns = frames.read_all(source, categories=False)
         if columns[0].size != source.n:
             raise InputError(
                 f"n = {source.n}", f"the columns hold {columns[0].size} values", "pass plain arrays"
             )
         return columns
+
+    return _reading(read, source.names)
+
+
+def private_counts(
+    source: Counting, intervals: tuple[Interval, ...], limits: Limits, target: str | None = None
+) -> Counting:
+    """Count the records of a stream by the same rules; errors name no file either."""
+    return _reading(lambda: source.counted(intervals, limits, target), source.names)
+
+
+def private_histogram(source: Counting, bounds: Bounds, m: int) -> NDArray[np.int64]:
+    """Count the records of a stream in m x m cells, by the same rules."""
+    return _reading(lambda: source.histogram(bounds, m), source.names)
+
+
+def opened(call: Callable[[], Result]) -> Result:
+    """Open or read data that come in parts; an error does not say which part it is about."""
+    try:
+        return call()
+    except UnreadableError:
+        pass
+    # Raised outside the handler, so that not even the exception's context holds a value.
+    raise InputError(
+        "the data",
+        "a part of them cannot be read",
+        "find out which without privacy, as by dpmic.CountTable.of",
+    )
+
+
+def _reading(read: Callable[[], Result], names: tuple[str, ...]) -> Result:
+    """Read, or refuse naming a column alone."""
+    try:
+        return opened(read)
     except RefusedValueError as refused:
         column = refused.column
-    except InputError:
-        raise  # about types and lengths
+    except (InputError, ParameterError):
+        raise  # about types, lengths and options
     except Exception:  # of the columns' own code, whose words we do not know
-        column = " or ".join(source.names)
+        column = " or ".join(names)
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",

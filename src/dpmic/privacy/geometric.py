@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from dpmic import _validate, summaries
 from dpmic._validate import Bounds, Limits
 from dpmic.counts.histogram import cell_counts, cell_edges, largest_first
-from dpmic.frames import Pair, Source
+from dpmic.counts.sources import Counting, Found
+from dpmic.frames import Pair
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise
+from dpmic.privacy.domain import private_histogram
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.reminders import remind_of_bounds, warn_of_noise
 from dpmic.results import HistogramRelease
@@ -129,9 +131,14 @@ class MICrGeometric(Mechanism):
             m=m,
         )
 
-    def score(self, pair: Pair, setting: GeometricSetting) -> Counts:
+    def _counts(self, source: Counting, setting: GeometricSetting) -> Counts:
+        return private_histogram(source, self.bounds, setting.m)
+
+    def score(self, private: Pair | Counts, setting: GeometricSetting) -> Counts:
         """Count records in the cells, without noise."""
-        return cell_counts(pair.x, pair.y, self.bounds, setting.m)
+        if isinstance(private, Pair):
+            return cell_counts(private.x, private.y, self.bounds, setting.m)
+        return private
 
     def draw(self, counts: Counts, setting: GeometricSetting) -> Counts:
         """Add noise to every count, once, and clamp to [0, n]."""
@@ -141,7 +148,7 @@ class MICrGeometric(Mechanism):
         return np.array(clamped, np.int64).reshape(counts.shape)
 
     def publish(
-        self, score: Counts, source: Source, setting: GeometricSetting, person: str | None = None
+        self, score: Counts, source: Found, setting: GeometricSetting, person: str | None = None
     ) -> HistogramRelease:
         """Add noise to the counts, once; all else is computed from the noisy ones."""
         noisy = self.draw(score, setting)

@@ -20,17 +20,21 @@ from numpy.typing import NDArray
 from dpmic import _validate, summaries
 from dpmic._validate import Bounds, Limits, Master
 from dpmic.counts.memory import Records
+from dpmic.counts.sources import Counting, Found
+from dpmic.counts.table import table_limits
 from dpmic.errors import ParameterError, shown
-from dpmic.frames import Pair, Source
+from dpmic.frames import Pair
 from dpmic.grids import MassAxis, steps
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
+from dpmic.privacy.domain import private_counts
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.orders import secret_order
 from dpmic.privacy.reminders import remind_of_bounds, warn_of_value_noise
 from dpmic.results import Release, noises
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.counted import counted_search
 from dpmic.statistics.methods import range_search
 
 __all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]
@@ -76,7 +80,7 @@ class LaplaceMechanism(Mechanism):
         warn_of_value_noise(half, "pass more data or a larger epsilon; dpmic.plan says how much")
 
     def publish(
-        self, score: float, source: Source, setting: LaplaceSetting, person: str | None = None
+        self, score: float, source: Found, setting: LaplaceSetting, person: str | None = None
     ) -> Release:
         """Add noise to a score, once, and clip: the only step from private to public."""
         value = min(max(setting.noise.add(score), 0.0), 1.0)
@@ -126,7 +130,7 @@ class LaplaceMechanism(Mechanism):
         """Return the proved sensitivity of the exact score."""
 
     @abstractmethod
-    def score(self, pair: Pair, setting: LaplaceSetting) -> float:
+    def score(self, private: Any, setting: LaplaceSetting) -> float:
         """Compute the score, without noise: never to be shown."""
 
 
@@ -197,10 +201,20 @@ class MICrLaplace(LaplaceMechanism):
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.micr(n, limits.B, statistic=self.statistic)
 
-    def score(self, pair: Pair, setting: LaplaceSetting) -> float:
+    def _counted(self, source: Counting) -> Counting:
+        limits = table_limits(self.B, self.c, self.master)
+        return private_counts(source, self.bounds, limits)
+
+    def _counts(self, source: Counting, setting: LaplaceSetting) -> Counting:
+        return private_counts(source, self.bounds, setting.limits)
+
+    def score(self, private: Pair | Counting, setting: LaplaceSetting) -> float:
         """Compute the statistic of MICr, without noise."""
-        matrix = range_search(pair.x, pair.y, self.bounds, setting.limits).matrix()
-        return _READ_OFF[self.statistic](matrix)
+        if isinstance(private, Pair):
+            search = range_search(private.x, private.y, self.bounds, setting.limits)
+        else:
+            search = counted_search(private.whole, *private.names)
+        return _READ_OFF[self.statistic](search.matrix())
 
     def public(self, limits: Limits) -> dict[str, Any]:
         """Return the bounds and the size of grids and masters."""
@@ -267,10 +281,10 @@ class MICeLaplace(LaplaceMechanism):
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.mice(n, limits.B, lmax=limits.lmax)
 
-    def score(self, pair: Pair, setting: LaplaceSetting) -> float:
+    def score(self, private: Pair, setting: LaplaceSetting) -> float:
         """Compute MICe, without noise, in a fresh order of ties."""
-        x_axis = MassAxis.ranked(pair.x, secret_order(setting.n))
-        y_axis = MassAxis.ranked(pair.y, secret_order(setting.n))
+        x_axis = MassAxis.ranked(private.x, secret_order(setting.n))
+        y_axis = MassAxis.ranked(private.y, secret_order(setting.n))
         search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(setting.limits))
         return summaries.mic(search.matrix())
 

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from dpmic import _validate, frames
+from dpmic import _validate
 from dpmic._validate import Limits
-from dpmic.errors import InputError
-from dpmic.frames import Pair, Source
+from dpmic.counts import sources
+from dpmic.counts.sources import Counting, Found
+from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy.asked import loss
-from dpmic.privacy.domain import private_pair, shielded
+from dpmic.privacy.domain import opened, private_pair, shielded
 from dpmic.results import Release
 
 __all__ = ["Mechanism", "Noise", "Setting", "check_options"]
@@ -66,11 +67,40 @@ class Mechanism(ABC):
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
         self.remind()
-        source = frames.find(x, y, data=data)
+        source = self.known(opened(lambda: sources.find(x, y, data=data)))
         setting = self.setting(source.n)
         self.warn(setting)
-        pair = private_pair(source)
-        return shielded(lambda: self.publish(self.score(pair, setting), source, setting))
+        private = self.read(source, setting)
+        return shielded(lambda: self.publish(self.score(private, setting), source, setting))
+
+    def known(self, source: Found) -> Found:
+        """Return a source whose number of records is known; rows that come once are counted."""
+        if isinstance(source, Counting) and source.once:
+            return self._counted(source)
+        opened(lambda: source.n)
+        return source
+
+    def read(self, source: Found, setting: Any) -> Any:
+        """Read what ``score`` needs, or refuse naming a column alone."""
+        if isinstance(source, Counting):
+            return self._counts(source, setting)
+        return private_pair(source)
+
+    def _counted(self, source: Counting) -> Counting:
+        """Count rows that can be read only once."""
+        raise self._in_memory
+
+    def _counts(self, source: Counting, setting: Any) -> Any:
+        """Count rows that come in parts."""
+        raise self._in_memory
+
+    @property
+    def _in_memory(self) -> ParameterError:
+        return ParameterError(
+            f"mechanism {self.name!r}",
+            "its grids depend on all records, or are others than a count table's",
+            "pass mechanism='micr-laplace', or the columns in memory",
+        )
 
     def remind(self) -> None:  # noqa: B027 - most have nothing to remind of
         """Say what a user must keep in mind."""
@@ -84,16 +114,16 @@ class Mechanism(ABC):
         """Return everything that is fixed before data is looked at."""
 
     @abstractmethod
-    def score(self, pair: Pair, setting: Any) -> Any:
+    def score(self, private: Any, setting: Any) -> Any:
         """Compute what is private, without noise: never to be shown."""
 
     @abstractmethod
     def publish(
-        self, score: Any, source: Source, setting: Any, person: str | None = None
+        self, score: Any, source: Found, setting: Any, person: str | None = None
     ) -> Release:
         """Add noise to what ``score`` returned, once: the only step from private to public."""
 
-    def _facts(self, source: Source, setting: Setting, person: str | None) -> dict[str, Any]:
+    def _facts(self, source: Found, setting: Setting, person: str | None) -> dict[str, Any]:
         """Return what a release says of itself besides what was drawn."""
         return {
             "epsilon": setting.noise.epsilon,

@@ -18,7 +18,7 @@ from dpmic.privacy.charge import account, padded
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
 from dpmic.privacy.reminders import warn_of_value_noise
-from dpmic.privacy.tables import UNIT_SQUARE, Question, Table
+from dpmic.privacy.tables import Question, Table
 from dpmic.results import PairwiseRelease, noises
 
 __all__ = ["release_pairwise"]
@@ -41,7 +41,7 @@ _UP = 1 + 2**-50  # more than products and roots of floats are rounded down
 def release_pairwise(
     table: Any,
     *,
-    bounds: Any,
+    bounds: Any = None,
     epsilon: float,
     delta: float = 0.0,
     target: str | int | None = None,
@@ -60,8 +60,10 @@ def release_pairwise(
 
     Parameters
     ----------
-    table : frame or matrix
-        A pandas, polars or pyarrow table, or a numpy array with a row for each record.
+    table : frame, matrix, path, stream or CountTable
+        A pandas, polars or pyarrow table, or a numpy array with a row for each record; or what is
+        counted in one pass, as for :func:`dpmic.micr`. Rows that can be read only once need a
+        ``B`` and a ``c``; a count table has bounds, B and c of its own.
     bounds : mapping or sequence
         ``{"age": (0, 120), ...}``: the named columns take part, others are ignored. Or an
         interval for each column. Chosen without looking at the data.
@@ -104,16 +106,16 @@ def release_pairwise(
     >>> published.value("1", "2") > 0.8 > published.value("0", "1")
     True
     """
-    whole = MICrLaplace(
-        epsilon,
-        UNIT_SQUARE,
+    whole = tables.stand_in(
+        table,
         B,
         c,
+        epsilon=epsilon,
         rows_per_person=rows_per_person,
         allow_large_epsilon=allow_large_epsilon,
     )
     charged = account(ledger, name)
-    found = tables.find(table, bounds=bounds, target=target, person=person)
+    found = tables.known(tables.find(table, bounds=bounds, target=target, person=person), whole)
     plan = _plan(found, whole, _delta(delta, found.source.n))
     whole.remind()
     warn_of_value_noise(plan.noise.half, _remedy(found, plan))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from dpmic import _validate
+from dpmic.counts import sources
 from dpmic.errors import ParameterError
 from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
@@ -22,7 +23,7 @@ SQUARE = ((0.0, 1.0), (0.0, 1.0))  # the noise does not depend on the bounds
 
 
 def plan(
-    n: int | None = None,
+    n: Any = None,
     epsilon: float | None = None,
     *,
     error: float | None = None,
@@ -38,8 +39,8 @@ def plan(
 
     Parameters
     ----------
-    n : int, optional
-        The number of records.
+    n : int, table or stream, optional
+        The number of records; or what :func:`dpmic.screen` takes, whose records are counted.
     epsilon : float, optional
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     error : float, optional
@@ -66,7 +67,7 @@ def plan(
     True
     """
     question = _Question(
-        n=None if n is None else _validate.whole(n, "n", least=1, most=MOST_N),
+        n=None if n is None else _validate.whole(_rows(n), "n", least=1, most=MOST_N),
         epsilon=_loss(epsilon, allow_large_epsilon),
         error=None if error is None else _wish(error),
         of=cast(Kind, _validate.choice(of, "of", Kind)),
@@ -199,6 +200,14 @@ class _Question:
         if last is None or last <= most:
             return tuple(node for node in curve if node[0] <= most)
         return (*curve, (last, curve[-1][1])) if last > curve[-1][0] else tuple(curve)
+
+
+def _rows(n: object) -> object:
+    """Return the number of records of data, and leave numbers and mistakes as they are."""
+    if len(getattr(n, "shape", ())) == 2:
+        return sources.find_all(n).n
+    counting = sources.counting(n)
+    return n if counting is None else counting.n
 
 
 def _loss(epsilon: object, allow_large: bool) -> float | None:

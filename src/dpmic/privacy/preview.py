@@ -136,9 +136,11 @@ def _found(
     allow_large_epsilon: bool,
 ) -> tuple[tables.Table, MICrLaplace]:
     """Return the columns that take part and what stands for all of their pairs."""
-    whole = MICrLaplace(
-        epsilon,
-        tables.UNIT_SQUARE,
+    whole = tables.stand_in(
+        table,
+        None,
+        None,
+        epsilon=epsilon,
         rows_per_person=rows_per_person,
         allow_large_epsilon=allow_large_epsilon,
     )

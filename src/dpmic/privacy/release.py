@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpmic import frames
+from dpmic.counts import sources
+from dpmic.counts.sources import Counting, Found
 from dpmic.errors import ParameterError, shown
 from dpmic.privacy.asked import first_of_each
 from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import private_pair
+from dpmic.privacy.domain import opened
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
@@ -42,8 +43,9 @@ def release(
         Needed by ``"micr-laplace"`` and ``"micr-geometric"``; chosen without looking at the data.
     mechanism : {"micr-laplace", "mice-laplace", "micr-geometric"} or Mechanism
         Or an object such as :class:`dpmic.privacy.MICrLaplace`, with its own options.
-    data : frame, optional
-        A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
+    data : frame, path, stream or CountTable, optional
+        What ``x`` and ``y`` name columns of, as for :func:`dpmic.micr`. Rows that can be read
+        only once need a ``B`` and a ``c``; a count table has bounds, B and c of its own.
     person : array-like or str, optional
         Who each row belongs to. Only the first row of each person is used, so that n is the
         number of people.
@@ -72,19 +74,32 @@ def release(
     >>> 0.9 < published.value <= 1, published.n
     (True, 5000)
     """
-    charged, found = account(ledger, name), frames.find(x, y, data=data)
+    charged, found = account(ledger, name), opened(lambda: sources.find(x, y, data=data))
+    bounds, options = _of_table(found, mechanism, bounds, options)
     chosen = _mechanism(mechanism, epsilon, _in_order(bounds, found.names), options)
     chosen.remind()
-    source, keeper = first_of_each(found, person, data)
+    kept, keeper = first_of_each(found, person, data)
+    source = chosen.known(kept)
     setting = chosen.setting(source.n)
     chosen.warn(setting)
     steps = Steps(
-        read=lambda: private_pair(source),
-        compute=lambda pair: chosen.score(pair, setting),
+        read=lambda: chosen.read(source, setting),
+        compute=lambda private: chosen.score(private, setting),
         publish=lambda score: _text(chosen.publish(score, source, setting, keeper)),
     )
     asked = _asked(chosen, setting, keeper)
     return Release.from_json(charged.settle(source, asked, setting.noise.epsilon, steps))
+
+
+def _of_table(
+    source: Found, mechanism: Any, bounds: Any, options: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Take what was not given from a count table, which has grids of its own."""
+    if not isinstance(source, Counting) or source.grids is None or isinstance(mechanism, Mechanism):
+        return bounds, options
+    limits = source.grids.limits
+    known = {"B": limits.B, "c": limits.c, "master": limits.master}
+    return source.whole.bounds if bounds is None else bounds, {**known, **options}
 
 
 def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:

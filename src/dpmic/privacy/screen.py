@@ -22,7 +22,7 @@ from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
 from dpmic.privacy.reminders import warn_of_value_noise
 from dpmic.privacy.split import best_split
-from dpmic.privacy.tables import UNIT_SQUARE, Question, Table
+from dpmic.privacy.tables import Question, Table
 from dpmic.results import Screening, noises
 
 __all__ = ["screen"]
@@ -34,7 +34,7 @@ LEAST_SHARE = 0.001
 def screen(
     table: Any,
     *,
-    bounds: Any,
+    bounds: Any = None,
     epsilon: float,
     top: int,
     target: str | int | None = None,
@@ -54,8 +54,10 @@ def screen(
 
     Parameters
     ----------
-    table : frame or matrix
-        A pandas, polars or pyarrow table, or a numpy array with a row for each record.
+    table : frame, matrix, path, stream or CountTable
+        A pandas, polars or pyarrow table, or a numpy array with a row for each record; or what is
+        counted in one pass, as for :func:`dpmic.micr`. Rows that can be read only once need a
+        ``B`` and a ``c``; a count table has bounds, B and c of its own.
     bounds : mapping or sequence
         ``{"age": (0, 120), ...}``: the named columns take part, others are ignored. Or an
         interval for each column. Chosen without looking at the data.
@@ -92,16 +94,16 @@ def screen(
     >>> found.pairs, found.candidates
     ((('1', '3'),), 6)
     """
-    whole = MICrLaplace(
-        epsilon,
-        UNIT_SQUARE,
+    whole = tables.stand_in(
+        table,
         B,
         c,
+        epsilon=epsilon,
         rows_per_person=rows_per_person,
         allow_large_epsilon=allow_large_epsilon,
     )
     charged = account(ledger, name)
-    found = tables.find(table, bounds=bounds, target=target, person=person)
+    found = tables.known(tables.find(table, bounds=bounds, target=target, person=person), whole)
     plan = _plan(found, whole, top, split)
     whole.remind()
     warn_of_value_noise(

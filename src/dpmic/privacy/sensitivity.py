@@ -26,8 +26,8 @@ PROOFS = {
 }
 """The page, from the root of the repository, that proves what each function returns."""
 
-MAX_N = 2**31 - 1
-"""Records are counted in 32-bit integers."""
+MAX_N = 2**40
+"""Beyond it rounding would be as large as what one record changes."""
 
 UNBOUNDED = {
     "mcn": "one record can move MCN across its range, at every n",
@@ -40,7 +40,7 @@ SHORTLIST = 1e-9
 
 Number = TypeVar("Number", float, Decimal)
 
-# 50 digits. Cancellation costs at most 12 of them while n < 2**31, and SLACK covers what is left.
+# 50 digits. Cancellation costs at most 15 of them while n <= 2**40, and SLACK covers what is left.
 _DIGITS = Context(prec=50)
 _SLACK = 1 + Decimal("1e-30")
 _LN2 = _DIGITS.ln(Decimal(2))
@@ -183,7 +183,7 @@ def _records(n: object) -> int:
     records = _validate.whole(n, "n", least=2)
     if records > MAX_N:
         raise ParameterError(
-            f"n = {n!r}", "records are counted in 32-bit integers", f"pass at most {MAX_N}"
+            f"n = {n!r}", "the proof of rounding ends at 2 ** 40 records", f"pass at most {MAX_N}"
         )
     return records
 

@@ -14,18 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import frames, summaries
-from dpmic._validate import Interval, Limits
-from dpmic.frames import Source
+from dpmic._validate import Interval, Limits, Master
+from dpmic.counts import sources
+from dpmic.counts.sources import Counting, Found
+from dpmic.counts.table import CountTable, table_limits
 from dpmic.grids import steps
 from dpmic.privacy.asked import LEAST_EPSILON, first_of_each
 from dpmic.privacy.charge import Steps
-from dpmic.privacy.domain import private_columns
+from dpmic.privacy.domain import opened, private_columns, private_counts
 from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.statistics import blocks
+from dpmic.statistics.counted import counted_search
 from dpmic.statistics.methods import by_range
 
-__all__ = ["UNIT_SQUARE", "Question", "Table", "find", "scores"]
+__all__ = ["Question", "Table", "find", "known", "scores", "stand_in"]
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +44,7 @@ class Table:
     pairs; ``person`` the name of the identifiers.
     """
 
-    source: Source
+    source: Found
     intervals: tuple[Interval, ...]
     target: int | None
     person: str | None
@@ -119,11 +122,33 @@ class Question:
 
     def steps(self, publish: Callable[[list[float]], str]) -> Steps[Any, list[float]]:
         """Read the columns, score all candidates, and publish by the one way that is given."""
-        return Steps(
-            read=lambda: private_columns(self.table.source),
-            compute=lambda columns: scores(self.table, columns, self.setting.limits),
-            publish=publish,
-        )
+        return Steps(read=self._read, compute=self._scores, publish=publish)
+
+    def _read(self) -> Any:
+        """Read the columns, or count those that are not in memory."""
+        table = self.table
+        if isinstance(table.source, Counting):
+            limits = self.setting.limits
+            return private_counts(table.source, table.intervals, limits, table.target_name)
+        return private_columns(table.source)
+
+    def _scores(self, private: Any) -> list[float]:
+        """Compute MICr of every candidate, without noise: never to be shown."""
+        if isinstance(private, Counting):
+            pairs = self.table.named_pairs
+            found = (counted_search(private.whole, *pair).matrix() for pair in pairs)
+            return [summaries.mic(matrix) for matrix in found]
+        return scores(self.table, private, self.setting.limits)
+
+
+def stand_in(table: Any, B: float | None, c: float | None, **options: Any) -> MICrLaplace:
+    """Return a mechanism that stands for all pairs; a count table has grids of its own."""
+    master: Master = "reshef"
+    if isinstance(table, CountTable):
+        own = table.grids.limits
+        B, c = own.B if B is None else B, own.c if c is None else c
+        master = own.master  # type: ignore[assignment] # checked when the table was made
+    return MICrLaplace(bounds=UNIT_SQUARE, B=B, c=c, master=master, **options)
 
 
 def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
@@ -132,16 +157,28 @@ def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
     has an interval for each column.
     """
-    source, intervals = frames.bounded(frames.find_all(table), bounds)
-    frames.refuse_single(source)
+    found = opened(lambda: sources.find_all(table))
+    if bounds is None and isinstance(found, Counting) and found.grids is not None:
+        bounds = found.whole.bounds
+    source, intervals = frames.bounded(found, bounds)
+    frames.refuse_single(source.names)
+    names = source.names
     chosen = (
-        None
-        if target is None
-        else frames.position(target, source.names, "target", "column with bounds")
+        None if target is None else frames.position(target, names, "target", "column with bounds")
     )
     holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
     source, keeper = first_of_each(source, person, holder)
     return Table(source, intervals, chosen, keeper)
+
+
+def known(table: Table, whole: MICrLaplace) -> Table:
+    """Return a table whose number of records is known; rows that come once are counted."""
+    source = table.source
+    if not isinstance(source, Counting) or not source.once:
+        opened(lambda: source.n)
+        return table
+    limits = table_limits(whole.B, whole.c, whole.master)
+    return replace(table, source=private_counts(source, table.intervals, limits, table.target_name))
 
 
 def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[float]:

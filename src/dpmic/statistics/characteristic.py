@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from dpmic import _kernels
 from dpmic.counts.memory import Columns, Cut, Masters, Records
 from dpmic.grids import Layout, Steps
 from dpmic.results import Grid
+from dpmic.statistics import large
 
 __all__ = ["Search", "information", "normalised", "xlogx_table"]
 
@@ -109,18 +111,27 @@ class Search:
 
     def _one_by_one(self, bits: Floats, columns: NDArray[np.int64]) -> None:
         """Do the same with a table of counts for every step."""
-        xlogx = xlogx_table(self.n)
         for turn, records in enumerate((self.by_x, self.by_y)):
             for i, step in enumerate(self.steps):
                 table = records.count(step).table
                 columns[turn, i] = table.shape[0]
-                found = _kernels.tiled.information(table, step.rows, xlogx)
+                found = self._information(table, step.rows)
                 bits[turn, : step.rows - 1, i] = found[2:]
+
+    def _information(self, table: NDArray[Any], rows: int) -> Floats:
+        """Search one step; counts of 64 bits are too large for a table of f."""
+        if table.dtype == np.int64:
+            return large.information(table, rows)
+        found: Floats = _kernels.tiled.information(table, rows, xlogx_table(self.n))
+        return found
 
     def _cuts(self, records: Records, *, columns: int, rows: int) -> tuple[Floats, Floats]:
         """Search one step again, for the cuts of the fixed and of the searched axis."""
         counted = records.count(self.steps[columns - 2])
-        chosen = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
+        if counted.table.dtype == np.int64:
+            chosen = large.trace(counted.table, rows)
+        else:
+            chosen = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
         searched = records.free.cuts(counted.free_edges[chosen])
         return records.fixed.cuts(counted.fixed_edges), searched
 
@@ -158,7 +169,6 @@ def _smallest_best(matrix: Floats) -> tuple[int, int]:
 @lru_cache(maxsize=8)
 def xlogx_table(n: int) -> Floats:
     """Return the table of f(m) = m log2 m for m = 0 .. n."""
-    m = np.arange(n + 1, dtype=np.float64)
-    m[1:] *= np.log2(m[1:])
-    m.setflags(write=False)
-    return m
+    table = large.f(np.arange(n + 1))
+    table.setflags(write=False)
+    return table

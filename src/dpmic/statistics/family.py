@@ -8,10 +8,13 @@ import numpy as np
 
 from dpmic import _validate, frames
 from dpmic._validate import Bounds, Limits, Master, Ties
+from dpmic.counts import sources
+from dpmic.counts.sources import Counting
 from dpmic.errors import ParameterError
 from dpmic.grids import MassAxis
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.counted import counted_pair
 from dpmic.statistics.methods import Binned, Method, range_search
 
 __all__ = ["mic", "mice", "micr"]
@@ -91,7 +94,7 @@ def micr(
     x: Any,
     y: Any,
     *,
-    bounds: Bounds,
+    bounds: Bounds | None = None,
     data: Any = None,
     alpha: float = 0.6,
     B: float | None = None,
@@ -111,8 +114,13 @@ def micr(
     bounds : ((x0, x1), (y0, y1))
         The rectangle on which grids are drawn. Values outside are clamped to it; a value on a
         cut belongs to the cell above, the upper bound to the last cell.
-    data, alpha, B, c, master, missing
-        As for :func:`mice`.
+    data : frame, path, stream or CountTable, optional
+        What ``x`` and ``y`` name columns of. Besides frames in memory: a Parquet or CSV file, a
+        pyarrow dataset, an iterator of record batches, a DuckDB relation, a polars LazyFrame, a
+        Spark or a Dask DataFrame, whose rows are counted in one pass and never held; or their
+        :class:`CountTable`, which has bounds, B, c and master of its own.
+    alpha, B, c, master, missing
+        As for :func:`mice`. Rows that can be read only once need a ``B``.
 
     Returns
     -------
@@ -126,10 +134,15 @@ def micr(
     >>> round(dpmic.micr(x, x**2, bounds=((-1, 1), (0, 1))).mic, 3)
     1.0
     """
-    pair = frames.pair(x, y, data=data, missing=missing)
-    limits = Method("micr", alpha, B, c, master).limits(pair.x.size)
-    box = _validate.bounds(bounds)
-    return _score("micr", limits, range_search(pair.x, pair.y, box, limits), bounds=box)
+    method = Method("micr", alpha, B, c, master)
+    source = sources.find(x, y, data=data)
+    if isinstance(source, Counting):
+        limits, box, search = counted_pair(source, bounds, method, missing)
+    else:
+        pair = frames.pair(x, y, data=data, missing=missing)
+        limits, box = method.limits(pair.x.size), _validate.bounds(bounds)
+        search = range_search(pair.x, pair.y, box, limits)
+    return _score("micr", limits, search, bounds=box)
 
 
 def mic(

@@ -91,14 +91,12 @@ def range_search(x: Floats, y: Floats, box: Bounds, limits: Limits) -> Search:
 
 def by_range(values: Floats, interval: Interval, plan: Steps) -> Binned:
     """Bin one variable for MICr."""
-    sizes = {step.columns for step in plan}
     if math.isfinite(plan[0].master):
-        masters = {int(step.master) for step in plan}
-        axis = RangeAxis.of(values, interval, frozenset(sizes | masters))
+        axis = RangeAxis.of(values, interval, plan.sizes)
         return Binned(axis, axis)
     # c = inf: any cut between distinct clamped values (the paper's unconstrained MICr).
     clamped = np.clip(values, *interval)
-    fixed = RangeAxis.of(clamped, interval, frozenset(sizes))
+    fixed = RangeAxis.of(clamped, interval, frozenset(step.columns for step in plan))
     return Binned(fixed, MassAxis.grouped(clamped))
 
 

@@ -1,0 +1,146 @@
+"""Columns that are counted where they are: in a stream, or in a table that was counted before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import frames
+from dpmic._validate import Bounds, Interval, Limits
+from dpmic.counts.histogram import cell_counts
+from dpmic.counts.table import CountTable, Grids, count, read
+from dpmic.errors import InputError, ParameterError
+from dpmic.frames import Batch, Source, Stream
+
+__all__ = ["Counting", "Found", "counting", "find", "find_all"]
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """Columns of a stream or of a count table, by name, whose values are never held."""
+
+    data: CountTable | Stream
+    names: tuple[str, ...]
+    named: ClassVar[bool] = True
+
+    @property
+    def once(self) -> bool:
+        """Whether the rows can be read only once, so that their number comes with their counts."""
+        return isinstance(self.data, Stream) and self.data.once
+
+    @cached_property
+    def n(self) -> int:
+        """The number of records; taken once, and then it holds."""
+        if isinstance(self.data, CountTable):
+            return self.data.n
+        if self.data.once:
+            raise ParameterError(
+                "B and c",
+                "these rows can be read only once, and the default grids depend on their number",
+                "pass B=100, c=5",
+            )
+        return self.data.count()
+
+    @property
+    def grids(self) -> Grids | None:
+        """Those of a table that was counted before."""
+        return self.data.grids if isinstance(self.data, CountTable) else None
+
+    def select(self, places: Sequence[int]) -> Counting:
+        """Return some of the columns."""
+        return replace(self, names=tuple(self.names[i] for i in places))
+
+    @property
+    def whole(self) -> CountTable:
+        """The counts, which must be there."""
+        assert isinstance(self.data, CountTable)
+        return self.data
+
+    def counted(
+        self, intervals: tuple[Interval, ...], limits: Limits, target: str | None = None
+    ) -> Counting:
+        """Count the records on some grids, unless they are."""
+        grids = Grids(self.names, intervals, limits, target)
+        if isinstance(self.data, CountTable):
+            _check_agreement(self.data, grids)
+            return self
+        table = count(self.data, grids)
+        self._check_unchanged(table.n)
+        return replace(self, data=table)
+
+    def histogram(self, bounds: Bounds, m: int) -> NDArray[np.int64]:
+        """Count two columns in m x m cells of equal width."""
+        if isinstance(self.data, CountTable):
+            raise ParameterError(
+                "a count table",
+                "it was counted on other grids than cells of equal width",
+                "pass mechanism='micr-laplace', or the rows themselves",
+            )
+        parts = self.data.fold(self.names, partial(_histogram, self.names, bounds, m))
+        counts = sum(parts, np.zeros((m, m), np.int64))
+        self._check_unchanged(int(counts.sum()))
+        return counts
+
+    def _check_unchanged(self, n: int) -> None:
+        """Refuse rows that came or went since they were counted."""
+        if "n" in self.__dict__ and n != self.n:
+            raise InputError(
+                f"{n} rows", f"there were {self.n} before", "let nothing change the data"
+            )
+
+
+Found = Source | Counting
+
+
+def find(*columns: Any, data: Any = None) -> Found:
+    """Find columns in memory, in a stream or in a count table; no value is looked at."""
+    whole = counting(data)
+    if whole is None:
+        return frames.find(*columns, data=data)
+    each = zip(columns, ("x", "y"), strict=True)
+    return whole.select([frames.position(name, whole.names, role) for name, role in each])
+
+
+def find_all(data: Any) -> Found:
+    """Find every column of a table in memory, of a stream or of a count table."""
+    return counting(data) or frames.find_all(data)
+
+
+def counting(data: Any) -> Counting | None:
+    """Return all columns of what comes in parts, or None for what is in memory."""
+    if isinstance(data, CountTable):
+        return Counting(data, data.names)
+    stream = None if data is None else frames.stream(data)
+    return None if stream is None else Counting(stream, stream.names)
+
+
+def _histogram(
+    names: tuple[str, ...], bounds: Bounds, m: int, batches: Iterator[Batch]
+) -> NDArray[np.int64]:
+    """Count batches in m x m cells, wherever they are."""
+    counts = np.zeros((m, m), np.int64)
+    for batch in batches:
+        x, y = read(batch, names)
+        counts += cell_counts(x, y, bounds, m)
+    return counts
+
+
+def _check_agreement(table: CountTable, asked: Grids) -> None:
+    """Refuse other grids than those that were counted on; the table may have more columns."""
+    known = table.bounds
+    own = Grids(
+        asked.names, tuple(known[name] for name in asked.names), table.grids.limits, asked.target
+    )
+    if own != asked:
+        raise InputError(
+            "a count table",
+            f"it was counted on other grids: {own.difference(asked)}",
+            "leave out bounds, B, c and master, or count again with them",
+        )
+    for i, j in asked.pairs:
+        table.place(asked.names[i], asked.names[j])  # refused before anything is spent

@@ -1,0 +1,180 @@
+"""What every stream of rows is, and how its failures are told."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from dpmic.errors import DpmicError, InputError, UnreadableError, shown
+
+__all__ = ["Batch", "LocalStream", "Stream", "added", "arrived", "attempted", "carried", "guarded"]
+
+Part = TypeVar("Part")
+Item = TypeVar("Item")
+
+
+class Batch(NamedTuple):
+    """Some rows of the wanted columns, and the file that they come from, where that is known."""
+
+    data: Any
+    place: str | None
+
+
+Work = Callable[[Iterator[Batch]], Part]
+
+
+class Stream(ABC):
+    """Rows that come in parts: from files, an engine or an iterator.
+
+    Attributes
+    ----------
+    once : bool
+        Whether the rows can be read only once.
+    """
+
+    once: bool = False
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns, found without reading rows."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Return the number of rows, by the cheapest way.
+
+        Raises
+        ------
+        InputError
+            If the rows can be read only once.
+        """
+
+    @abstractmethod
+    def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
+        """Do what :meth:`fold` says, of columns that are there."""
+
+    def fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
+        """Hand the rows to some work, in one or several parts, and return its results.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The wanted columns; the others are not read.
+        work : callable
+            Takes an iterator of batches, none of which is empty. An engine of several processes
+            calls it where the rows are, so that it and its result must be picklable, and results
+            must have ``+``: such an engine may add some of them.
+
+        Raises
+        ------
+        UnreadableError
+            If rows cannot be read. A DpmicError of the work, wherever it runs, arrives as it is.
+        """
+        for name in columns:
+            _check_column(name, self.names)
+        return self._fold(columns, work)
+
+
+class LocalStream(Stream):
+    """A stream whose rows are read in this process, as one part."""
+
+    @abstractmethod
+    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        """Yield the rows; empty batches may be among them."""
+
+    def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
+        with contextlib.closing(_filled(self._batches(columns))) as batches:
+            yield work(batches)
+
+
+def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
+    """Yield from foreign code, whose errors become one of ours that names the source."""
+    iterator = iter(items)
+    try:
+        while True:
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+            except DpmicError:
+                raise
+            except Exception as error:  # foreign code, with errors of its own
+                words = _first_line(error)
+            else:
+                yield item
+                continue
+            # Foreign words may hold a value; raised here, no context holds one either.
+            raise UnreadableError(source, words, remedy)
+    finally:
+        if hasattr(iterator, "close"):
+            iterator.close()
+
+
+def attempted(call: Callable[[], Item], source: str, remedy: str) -> Item:
+    """Return what foreign code returns; its errors become one of ours that names the source."""
+    (result,) = guarded((call() for _ in range(1)), source, remedy)
+    return result
+
+
+def carried(work: Work[Any], batches: Iterator[Batch]) -> bytes:
+    """Do some work far from the caller, and pack its result, or our error, for the way home."""
+    try:
+        result = work(_filled(batches))
+    except DpmicError as error:
+        return pickle.dumps((None, error))
+    return pickle.dumps((result, None))
+
+
+def added(parts: Iterable[bytes]) -> bytes:
+    """Add packed results, of which there is one at least; an error stands for all of them."""
+    total = None
+    for packed in parts:
+        result, error = pickle.loads(packed)
+        if error is not None:
+            return packed
+        total = result if total is None else total + result
+    return pickle.dumps((total, None))
+
+
+def arrived(packed: bytes) -> Any:
+    """Return a result that was packed far away, or raise the error that was."""
+    result, error = pickle.loads(packed)
+    if error is not None:
+        raise error
+    return result
+
+
+def _filled(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
+    """Leave out batches without rows."""
+    try:
+        for batch in batches:
+            if len(batch.data):
+                yield batch
+    finally:
+        if hasattr(batches, "close"):
+            batches.close()
+
+
+def _first_line(error: Exception) -> str:
+    """Return what foreign code says, without a final full stop."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def _check_column(wanted: str, names: tuple[str, ...]) -> None:
+    count = names.count(wanted)
+    if count == 1:
+        return
+    what = f"column {shown(wanted)}"
+    if count:
+        raise InputError(what, f"{count} columns have this name", "rename them or drop all but one")
+    close = difflib.get_close_matches(wanted, names)
+    listed = ", ".join(map(repr, close or names[:10])) + ", ..." * (not close and len(names) > 10)
+    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    raise InputError(what, "there is no such column", remedy)

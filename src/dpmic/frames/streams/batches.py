@@ -1,0 +1,137 @@
+"""Arrow batches that somebody else makes: an iterator, a list, a reader."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from dpmic.errors import InputError, RefusedValueError, shown
+from dpmic.frames.streams.base import Batch, LocalStream, guarded
+
+__all__ = ["Batches", "Reader", "opened"]
+
+ONCE = "its rows can be read only once"
+
+
+def opened(data: Any) -> LocalStream | None:
+    """Return a stream of batches, or None if the object is nothing of the kind."""
+    if not isinstance(data, Iterator | list | tuple):
+        return None
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatchReader):
+        return Reader(data)
+    if isinstance(data, Iterator):
+        return Batches(data)
+    arrow = (pa.RecordBatch, pa.Table)
+    return Batches(data) if data and all(isinstance(part, arrow) for part in data) else None
+
+
+class Batches(LocalStream):
+    """Record batches or tables of pyarrow, all with the columns of the first."""
+
+    def __init__(self, source: Iterable[Any]) -> None:
+        self.once = isinstance(source, Iterator)
+        self._source: Iterable[Any] | None = source
+        self._first: Any = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in the first batch, which is taken from its iterator and kept."""
+        return tuple(self._peeked().schema.names)
+
+    def count(self) -> int:
+        """Return the number of rows of a list."""
+        if self.once or self._source is None:
+            raise _spent("an iterator of batches")
+        return sum(len(batch) for batch in self._source)
+
+    def _peeked(self) -> Any:
+        if self._first is None:
+            if self._source is None:
+                raise _spent("an iterator of batches")
+            first = next(iter(self._source), None)
+            if first is None:
+                raise InputError(
+                    "an iterator of batches", "it is empty", "pass at least one batch, of any size"
+                )
+            _check_arrow(first, 1)
+            self._first = first
+            if self.once:
+                self._source = itertools.chain([first], self._source)
+        return self._first
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        schema = self._peeked().schema
+        if self._source is None:
+            raise _spent("an iterator of batches")
+        source = self._source
+        if self.once:
+            self._source = None
+        for number, batch in enumerate(source, 1):
+            _check_arrow(batch, number)
+            if batch.schema is not schema:
+                _check_same(batch.schema, schema, columns, number)
+            yield Batch(batch.select(list(columns)), None)
+
+
+class Reader(LocalStream):
+    """A pyarrow RecordBatchReader."""
+
+    once = True
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._names = tuple(reader.schema.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return self._names
+
+    def count(self) -> int:
+        """Refuse: counting would use up the rows."""
+        raise _spent("a RecordBatchReader")
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        if self._reader is None:
+            raise _spent("a RecordBatchReader")
+        reader, self._reader = self._reader, None
+        for batch in guarded(reader, "a RecordBatchReader", "check what it reads from"):
+            yield Batch(batch.select(list(columns)), None)
+
+
+def _spent(what: str) -> InputError:
+    return InputError(what, ONCE, "make a new one for each use, or write its rows to a file")
+
+
+def _check_arrow(batch: Any, number: int) -> None:
+    import pyarrow as pa
+
+    if not isinstance(batch, pa.RecordBatch | pa.Table):
+        raise InputError(
+            f"batch {number} has type {type(batch).__name__}",
+            "rows in parts come as Arrow record batches",
+            "pass pyarrow RecordBatches or Tables; values of one column go in a list or an array",
+        )
+
+
+def _check_same(schema: Any, first: Any, columns: Sequence[str], number: int) -> None:
+    """Refuse a batch whose wanted columns are not those of the first."""
+    for name in columns:
+        if schema.names.count(name) != 1:
+            raise RefusedValueError(
+                f"batch {number}, column {shown(name)}",
+                "this batch does not have the column, or more than once",
+                "give every batch the columns of the first",
+                name,
+            )
+        found, expected = schema.field(name).type, first.field(name).type
+        if found != expected:
+            raise RefusedValueError(
+                f"batch {number}, column {shown(name)}",
+                f"its type is {found}, and {expected} in the first batch",
+                "give every batch the types of the first",
+                name,
+            )

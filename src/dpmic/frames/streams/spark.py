@@ -1,0 +1,103 @@
+"""Spark DataFrames: the work is done where the rows are, and only its results come home."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from dpmic.frames.streams.base import (
+    Batch,
+    Part,
+    Stream,
+    Work,
+    arrived,
+    attempted,
+    carried,
+    guarded,
+)
+
+__all__ = ["SparkRows", "opened"]
+
+BLAMED = ("a Spark DataFrame", "check its query, and that its workers can import dpmic")
+
+ROWS = 2**16
+"""Rows that are handed over together: Spark's own batches have 10,000."""
+
+
+def opened(data: Any) -> Stream | None:
+    """Return the stream of a DataFrame, classic or of Spark Connect, or None if it is none."""
+    if "pyspark" not in sys.modules:
+        return None
+    kind = type(data)
+    spark = kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+    return SparkRows(data) if spark else None
+
+
+class SparkRows(Stream):
+    """A DataFrame of pyspark; Spark computes it for each reading."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(attempted(lambda: self._frame.columns, *BLAMED))
+
+    def count(self) -> int:
+        """Return the number of rows, counted by Spark."""
+        return int(attempted(self._frame.count, *BLAMED))
+
+    def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
+        for row in guarded(self._run(columns, work), *BLAMED):
+            yield arrived(bytes(row[0]))
+
+    def _run(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Any]:
+        chosen = self._frame.select(*map(_quoted, columns))
+        parts = chosen.mapInArrow(_partition(work), "part binary")
+        # Added by a worker: the driver need not hold the results of all partitions at once.
+        yield from parts.repartition(1).mapInArrow(_sum, "part binary").toLocalIterator()
+
+
+def _partition(work: Work[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return what Spark calls for each partition, with an iterator of record batches."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        packed = carried(work, _grouped(batches))
+        yield pa.record_batch([pa.array([packed], pa.binary())], names=["part"])
+
+    return run
+
+
+def _sum(batches: Iterator[Any]) -> Iterator[Any]:
+    """Add the results of all partitions."""
+    import pyarrow as pa
+
+    first = next(batches, None)
+    if first is not None:
+        cells = itertools.chain.from_iterable(
+            batch.column(0).to_pylist() for batch in itertools.chain([first], batches)
+        )
+        yield pa.record_batch([pa.array([added(cells)], pa.binary())], names=["part"])
+
+
+def _grouped(batches: Iterator[Any]) -> Iterator[Batch]:
+    """Yield tables of several small batches."""
+    import pyarrow as pa
+
+    group: list[Any] = []
+    for batch in batches:
+        group.append(batch)
+        if sum(map(len, group)) >= ROWS:
+            yield Batch(pa.Table.from_batches(group), None)
+            group = []
+    if group:
+        yield Batch(pa.Table.from_batches(group), None)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,62 @@
+"""MICr of records that were counted, or that are to be counted where they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpmic import _validate
+from dpmic._validate import Bounds, Limits
+from dpmic.counts.sources import Counting
+from dpmic.counts.table import CountTable, table_limits
+from dpmic.errors import InputError, ParameterError
+from dpmic.frames import LEAST_RECORDS, Missing
+from dpmic.statistics.characteristic import Search
+from dpmic.statistics.methods import Method
+
+__all__ = ["count", "counted_pair", "counted_search"]
+
+
+def counted_search(table: CountTable, x: str, y: str) -> Search:
+    """Return the search of MICr of two of a table's columns."""
+    return Search(*table.records(x, y), table.grids.cells.plan)
+
+
+def counted_pair(
+    source: Counting, bounds: Any, method: Method, missing: Missing
+) -> tuple[Limits, Bounds, Search]:
+    """Return the grids and the search of two columns."""
+    if bounds is None and source.grids is not None:
+        known = source.whole.bounds
+        bounds = tuple(known[name] for name in source.names)
+    box = _validate.bounds(bounds)
+    table = count(source, box, method, missing)
+    return table.grids.limits, box, counted_search(table, *source.names)
+
+
+def count(source: Counting, intervals: Any, method: Method, missing: Missing) -> CountTable:
+    """Count the records of a source, on the grids of a table that it is or of a method."""
+    if _validate.choice(missing, "missing", Missing) == "drop":
+        raise ParameterError(
+            'missing = "drop"',
+            "rows that come in parts are counted and not kept",
+            "leave out incomplete records beforehand, as by a filter",
+        )
+    table = source.counted(intervals, _limits(source, method)).whole
+    if table.n < LEAST_RECORDS:
+        raise InputError(
+            f"{table.n} records",
+            f"a score needs at least {LEAST_RECORDS} records",
+            "pass more data",
+        )
+    return table
+
+
+def _limits(source: Counting, method: Method) -> Limits:
+    """Return the grids; by default those of a table, or those for the number of records."""
+    grids = source.grids
+    if grids is not None and (method.B, method.c, method.master) == (None, 15, "reshef"):
+        return grids.limits
+    B = method.B
+    if B is None:
+        B = _validate.cells(source.n, method.alpha, None) if grids is None else grids.limits.B
+    return table_limits(B, method.c, method.master)

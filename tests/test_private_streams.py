@@ -1,0 +1,258 @@
+"""Releases of rows that come in parts: the same scores, and the same silence."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+import dpmic
+from dpmic.counts import sources
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, tables
+
+BOUNDS = {"age": (0.0, 100.0), "pay": (0.0, 5000.0), "tax": (0.0, 900.0)}
+N = 600
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(8)
+    age = rng.integers(0, 120, N).astype(float)
+    pay = 40 * age + rng.normal(0, 300, N)
+    return pa.table({"age": age, "pay": pay, "tax": pay * 0.2 + rng.normal(0, 50, N)})
+
+
+@pytest.fixture
+def folder(people, tmp_path):
+    """The same people in files of one folder."""
+    home = tmp_path / "people"
+    home.mkdir()
+    for i in range(3):
+        pa.parquet.write_table(people.slice(i * 200, 200), home / f"part-{i}.parquet")
+    return home
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return dpmic.Ledger(tmp_path / "budget.ledger", epsilon=10)
+
+
+def batches(people, size=70):
+    return iter(people.to_batches(max_chunksize=size))
+
+
+def counted(people, **options):
+    return dpmic.CountTable.of(people, BOUNDS, **{"B": 20, "c": 5, **options})
+
+
+def score(mechanism, data):
+    source = mechanism.known(sources.find("age", "pay", data=data))
+    setting = mechanism.setting(source.n)
+    return mechanism.score(mechanism.read(source, setting), setting), setting
+
+
+@pytest.mark.parametrize("statistic", ["mic", "tic", "mev", "mas"])
+@pytest.mark.parametrize("grids", [{}, {"B": 20, "c": 5}])
+def test_the_score_before_noise_is_that_in_memory(people, folder, statistic, grids):
+    box = BOUNDS["age"], BOUNDS["pay"]
+    mechanism = MICrLaplace(1.0, box, statistic=statistic, **grids)
+    known = score(mechanism, people)
+    others = [folder]
+    if grids:
+        others += [batches(people), counted(people)]
+    for data in others:
+        assert score(mechanism, data) == known
+
+
+def test_counts_before_noise_are_those_in_memory(people, folder):
+    mechanism = MICrGeometric(1.0, (BOUNDS["age"], BOUNDS["pay"]))
+    known, setting = score(mechanism, people)
+    found, _ = score(mechanism, folder)
+    assert setting.n == found.sum() == N
+    assert np.array_equal(found, known)
+
+
+@pytest.mark.parametrize("target", [None, "pay"])
+def test_screened_scores_are_those_in_memory(people, folder, target):
+    def scores(table):
+        whole = tables.stand_in(table, 20, 5, epsilon=1.0)
+        found = tables.find(table, bounds=BOUNDS, target=target, person=None)
+        question = tables.Question.tuned(tables.known(found, whole), whole, 1.0)
+        return question._scores(question._read()), question.setting
+
+    known = scores(people)
+    assert len(known[0]) == (3 if target is None else 2)
+    for table in (folder, batches(people), counted(people), counted(people, target="pay")):
+        if isinstance(table, dpmic.CountTable) and table.grids.target != target:
+            continue
+        assert scores(table) == known
+
+
+def test_every_release_takes_a_stream_or_a_table(people, folder):
+    table = counted(people)
+    for data in (folder, table):
+        published = dpmic.release("age", "pay", data=data, epsilon=1.0, bounds=BOUNDS)
+        assert (published.n, published.names) == (N, ("age", "pay"))
+        screened = dpmic.screen(data, bounds=BOUNDS, epsilon=1.0, top=1)
+        assert (screened.n, screened.candidates) == (N, 3)
+        matrix = dpmic.release_pairwise(data, bounds=BOUNDS, epsilon=1.0)
+        assert (matrix.n, matrix.names) == (N, ("age", "pay", "tax"))
+        assert dpmic.plan(data, 1.0).n == N
+    assert dpmic.release("tax", "age", data=table, epsilon=1.0).parameters["B"] == 20
+    assert dpmic.screen(table, epsilon=1.0, top=1).parameters["c"] == 5
+    assert dpmic.release_pairwise(table, epsilon=1.0, target="age").parameters["B"] == 20
+    assert dpmic.plan(people, 1.0).n == N
+
+
+def test_rows_that_come_once(people):
+    published = dpmic.release(
+        "age", "pay", data=batches(people), epsilon=1.0, bounds=BOUNDS, B=20, c=5
+    )
+    assert published.n == N
+    found = dpmic.screen(batches(people), bounds=BOUNDS, epsilon=1.0, top=1, B=20, c=5)
+    assert found.n == N
+    for options in ({}, {"B": 20}, {"c": 5}):
+        with pytest.raises(dpmic.ParameterError, match="not known yet|only once"):
+            dpmic.release("age", "pay", data=batches(people), epsilon=1, bounds=BOUNDS, **options)
+        with pytest.raises(dpmic.ParameterError, match="not known yet|only once"):
+            dpmic.screen(batches(people), bounds=BOUNDS, epsilon=1.0, top=1, **options)
+    with pytest.raises(dpmic.ParameterError, match="only once"):
+        dpmic.plan(batches(people), 1.0)
+
+
+def test_a_question_is_the_same_whatever_the_data_are_in(people, folder, ledger):
+    """What was answered in memory is answered from the ledger, and no file is read again."""
+    options = {"epsilon": 1.0, "bounds": BOUNDS, "ledger": ledger}
+    first = dpmic.release("age", "pay", data=people, **options)
+    spent = ledger.spent
+    (folder / "part-2.parquet").write_bytes((folder / "part-2.parquet").read_bytes())
+    assert dpmic.release("age", "pay", data=folder, **options) == first
+    assert ledger.spent == spent
+
+
+def everything(error):
+    """All that an exception may carry: its texts, contexts and the variables of its frames."""
+    seen, texts = [error], []
+    while seen:
+        one = seen.pop()
+        texts.append(repr(one.args) + str(one) + repr(vars(one)))
+        seen += [other for other in (one.__context__, one.__cause__) if other is not None]
+    return " ".join(texts)
+
+
+def bad_folder(folder, change):
+    part = folder / "part-1.parquet"
+    if change == "truncated":
+        part.write_bytes(part.read_bytes()[:-200])
+        return
+    table = pa.parquet.read_table(part)
+    pay = table["pay"].to_pylist()
+    pay[150] = {"nan": float("nan"), "null": None, "infinite": float("inf")}.get(change, 4321.5)
+    column = pa.array(list(map(str, pay)) if change == "text" else pay)
+    if change == "missing":
+        table = table.drop_columns(["pay"])
+    else:
+        table = table.set_column(1, "pay", column)
+    pa.parquet.write_table(table, part)
+
+
+CHANGES = ["nan", "null", "infinite", "text", "missing", "truncated"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_bad_parts_spend_nothing_and_name_the_column_alone(folder, ledger, change):
+    bad_folder(folder, change)
+    calls = (
+        lambda: dpmic.release("age", "pay", data=folder, epsilon=1.0, bounds=BOUNDS, ledger=ledger),
+        lambda: dpmic.screen(folder, bounds=BOUNDS, epsilon=1.0, top=1, ledger=ledger),
+        lambda: dpmic.release_pairwise(folder, bounds=BOUNDS, epsilon=1.0, ledger=ledger),
+        lambda: MICrGeometric(1.0, (BOUNDS["age"], BOUNDS["pay"])).release(
+            "age", "pay", data=folder
+        ),
+    )
+    for call in calls:
+        with pytest.raises(dpmic.InputError, match="pay|the data") as refused:
+            call()
+        carried = everything(refused.value)
+        for secret in ("part-1", str(folder), "4321", "nan", "inf,", "150"):
+            assert secret not in carried, (secret, carried)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_without_privacy_the_file_and_the_column_are_named(folder, change):
+    bad_folder(folder, change)
+    with pytest.raises(dpmic.InputError, match="part-1") as refused:
+        dpmic.micr("age", "pay", data=folder, bounds=(BOUNDS["age"], BOUNDS["pay"]), B=20)
+    assert change == "truncated" or "pay" in str(refused.value)
+
+
+def test_a_bad_value_in_a_late_batch(people, ledger):
+    def late():
+        yield from people.to_batches(max_chunksize=1)
+        yield pa.record_batch({"age": [1.0], "pay": [float("nan")], "tax": [0.0]})
+
+    with pytest.raises(dpmic.InputError, match="column pay") as refused:
+        dpmic.release(
+            "age", "pay", data=late(), epsilon=1.0, bounds=BOUNDS, B=20, c=5, ledger=ledger
+        )
+    assert "600" not in everything(refused.value)
+    assert ledger.spent == 0
+
+
+def test_what_cannot_be_done_in_parts_is_refused(people, folder, ledger):
+    common = {"epsilon": 1.0, "ledger": ledger}
+    with pytest.raises(dpmic.ParameterError, match="person"):
+        dpmic.release("age", "pay", data=folder, bounds=BOUNDS, person="tax", **common)
+    with pytest.raises(dpmic.ParameterError, match="person"):
+        dpmic.screen(folder, bounds=BOUNDS, top=1, person="tax", **common)
+    for data in (folder, batches(people), counted(people)):
+        with pytest.raises(dpmic.ParameterError, match="mice-laplace"):
+            dpmic.release("age", "pay", data=data, mechanism=MICeLaplace(1.0), ledger=ledger)
+    with pytest.raises(dpmic.ParameterError, match="count table"):
+        dpmic.release(
+            "age",
+            "pay",
+            data=counted(people),
+            mechanism=MICrGeometric(1.0, (BOUNDS["age"], BOUNDS["pay"])),
+            ledger=ledger,
+        )
+    with pytest.raises(dpmic.ParameterError, match="bounds"):
+        dpmic.screen(folder, top=1, **common)
+    assert ledger.spent == 0
+
+
+def test_other_grids_than_the_tables_spend_nothing(people, ledger):
+    table, some = counted(people), counted(people, target="pay")
+    for options in ({"B": 24}, {"c": 7}, {"bounds": {**BOUNDS, "pay": (0, 1)}}):
+        with pytest.raises(dpmic.InputError, match="other grids"):
+            dpmic.release("age", "pay", data=table, epsilon=1.0, ledger=ledger, **options)
+        with pytest.raises(dpmic.InputError, match="other grids"):
+            dpmic.screen(table, epsilon=1.0, top=1, ledger=ledger, **options)
+    with pytest.raises(dpmic.InputError, match="not counted"):
+        dpmic.screen(some, epsilon=1.0, top=1, ledger=ledger)
+    with pytest.raises(dpmic.InputError, match="not counted"):
+        dpmic.release("age", "tax", data=some, epsilon=1.0, ledger=ledger)
+    assert ledger.spent == 0
+
+
+def test_rows_that_come_between_counting_and_reading_spend_nothing(people, folder, ledger):
+    stream = dpmic.frames.stream(folder)
+    before = stream.count()
+    assert before == N
+    source = sources.Counting(stream, stream.names)
+    assert source.n == N
+    pa.parquet.write_table(people.slice(0, 5), folder / "part-9.parquet")
+    again = sources.Counting(dpmic.frames.stream(folder), stream.names)
+    again.__dict__["n"] = N
+    with pytest.raises(dpmic.InputError, match="before"):
+        again.counted(tuple(BOUNDS.values()), dpmic.CountTable(BOUNDS, B=20).grids.limits)
+
+
+def test_a_saved_table_goes_on(people, tmp_path):
+    """A table saved today and updated tomorrow is that of all at once."""
+    path = tmp_path / "counts"
+    path.write_bytes(counted(people.slice(0, 400)).to_bytes())
+    table = dpmic.CountTable.from_bytes(path.read_bytes())
+    table.update(people.slice(400))
+    assert table == counted(people)
