@@ -16,6 +16,14 @@ settings.register_profile(
 settings.load_profile("dpmic")
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--engine",
+        action="append",
+        help="run tests/engines with this engine alone; may be repeated (default: all)",
+    )
+
+
 def _folder(variable, default):
     folder = Path(os.environ.get(variable, ROOT.parent / "shared" / default))
     if not folder.is_dir():

@@ -54,6 +54,11 @@ ONLY_IN = {
     "narwhals": {"frames"},
     "matplotlib": {"plots", "results", "evaluation"},
     "joblib": {"counts", "evaluation", "tables"},
+    "polars": {"frames"},
+    "duckdb": {"frames"},
+    "pyspark": {"frames"},
+    "dask": {"frames"},
+    "distributed": {"frames", "tables"},
     "opendp": {"privacy"},
     "sqlite3": {"privacy"},
     "sklearn": set(),  # its score functions are plain functions

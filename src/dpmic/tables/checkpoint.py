@@ -110,7 +110,7 @@ class Checkpoint:
         finished = {name: values[done] for name, values in columns.items()}
         return {POSITION: np.flatnonzero(done), **finished}
 
-    def add(self, positions: NDArray[np.int64], columns: Mapping[str, NDArray[Any]]) -> None:
+    def add(self, positions: NDArray[np.integer[Any]], columns: Mapping[str, NDArray[Any]]) -> None:
         """Keep finished pairs; they are on disk after a part is full, or after some seconds.
 
         Columns are called as in the file: mic, tic, records, pvalue.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
-from itertools import chain
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,20 @@ from numpy.typing import NDArray
 
 from dpmic import _validate, frames
 from dpmic._validate import Interval, Master
+from dpmic.counts import sources
+from dpmic.counts.sources import Counting, Found
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.results import Pairwise
 from dpmic.results.pairing import Pairing
+from dpmic.statistics.counted import count
 from dpmic.statistics.methods import Method, Statistic
 from dpmic.tables.checkpoint import Checkpoint
+from dpmic.tables.counted import CountedSide, CountedWork
 from dpmic.tables.progress import bar
 from dpmic.tables.significance import Draws
-from dpmic.tables.work import Piece, Side, Work
+from dpmic.tables.work import Side, Work
+from dpmic.tables.workers import as_found
 
 __all__ = ["cross", "pairwise"]
 
@@ -55,8 +59,9 @@ def pairwise(
 
     Parameters
     ----------
-    table : frame or ndarray
-        A pandas, polars or pyarrow table, or an array with a row for each record.
+    table : frame, ndarray, path, stream or CountTable
+        A pandas, polars or pyarrow table, or an array with a row for each record. For ``micr``
+        also what is counted in one pass, as for :func:`micr`.
     statistic : {"mice", "micr", "mic"}
         :func:`mice`, :func:`micr` or :func:`mic`.
     bounds : mapping or sequence, optional
@@ -83,7 +88,8 @@ def pairwise(
         Refuse missing values, or leave out, for each pair, the records where one of both is
         missing; pairs of fewer than four records then score NaN.
     workers : int, optional
-        Threads; by default one for each core.
+        Threads of this process; by default one for each core. Where joblib's ``dask`` backend is
+        active and no number is given, the workers of its cluster do the work, with equal scores.
     out : path, optional
         A ``.parquet`` file for the scores. Finished pairs are kept beside it while work goes on:
         the same call takes up what was interrupted, and reads what is finished.
@@ -103,12 +109,16 @@ def pairwise(
     >>> scores.top(1)
     (('0', '2', 0.962...),)
     """
-    method, threads = _method(statistic, alpha, B, c, master), _threads(workers)
+    method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     draws = _draws(pvalues, pooled, permutations, rng)
-    source, intervals = _find(table, method, bounds)
-    frames.refuse_single(source)
-    side, pairing = _read(source, intervals, missing), Pairing(len(source.names))
-    work = Work(method, side, side, pairing, _flag(tic, "tic"), missing == "drop", draws)
+    whole = sources.find_all(table)
+    if isinstance(whole, Counting):
+        work = _counted(whole, method, bounds, missing, _flag(tic, "tic"), draws)
+    else:
+        source, intervals = _bounded(whole, method, bounds)
+        frames.refuse_single(source.names)
+        side, pairing = _read(source, intervals, missing), Pairing(len(source.names))
+        work = Work(method, side, side, pairing, _flag(tic, "tic"), missing == "drop", draws)
     return _score(work, threads, out, rng)
 
 
@@ -156,9 +166,10 @@ def cross(
            [0.05],
            [0.05]])
     """
-    method, threads = _method(statistic, alpha, B, c, master), _threads(workers)
+    method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     draws = _draws(pvalues, pooled, permutations, rng)
-    found = [_find(t, method, own) for t, own in zip((left, right), _both(bounds), strict=True)]
+    each = zip((left, right), _both(bounds), strict=True)
+    found = [_bounded(frames.find_all(table), method, own) for table, own in each]
     one, other = (_read(source, intervals, missing) for source, intervals in found)
     if one.n != other.n:
         raise InputError(
@@ -180,13 +191,8 @@ def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
     return Method(statistic, alpha, B, c, master)
 
 
-def _threads(workers: int | None) -> int:
-    """Return how many threads to use: by default as many as this process may."""
-    if workers is not None:
-        return _validate.whole(workers, "workers", least=1)
-    from joblib import cpu_count
-
-    return int(cpu_count())
+def _workers(workers: int | None) -> int | None:
+    return None if workers is None else _validate.whole(workers, "workers", least=1)
 
 
 def _flag(value: Any, name: str) -> bool:
@@ -221,9 +227,31 @@ def _both(bounds: Any) -> tuple[Any, Any]:
     return bounds[0], bounds[1]
 
 
-def _find(table: Any, method: Method, bounds: Any) -> tuple[frames.Source, Intervals]:
-    """Find the columns that take part, and for MICr their intervals."""
-    source = frames.find_all(table)
+def _counted(
+    whole: Counting, method: Method, bounds: Any, missing: Missing, tic: bool, draws: Draws | None
+) -> Work:
+    """Count the columns that take part, wherever they are."""
+    for name, needed in (
+        (f"statistic = {method.statistic!r}", method.statistic != "micr"),
+        ("pvalues", draws is not None),
+    ):
+        if needed:
+            raise ParameterError(
+                name,
+                "it needs all records, and these come in parts",
+                "pass statistic='micr' without p-values, or the records in memory",
+            )
+    if bounds is None and whole.grids is not None:
+        bounds = whole.whole.bounds
+    source, intervals = _bounded(whole, method, bounds)
+    frames.refuse_single(source.names)
+    table = count(source, intervals, method, missing)
+    side = CountedSide(source.names, (), intervals, table)
+    return CountedWork(method, side, side, Pairing(len(source.names)), tic)
+
+
+def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
+    """Return the columns that take part, and for MICr their intervals."""
     if method.statistic == "micr":
         if bounds is None:
             raise ParameterError(
@@ -254,7 +282,7 @@ def _read(source: frames.Source, intervals: Intervals, missing: Missing) -> Side
     return Side(source.names, columns, intervals)
 
 
-def _score(work: Work, threads: int, out: Path | None, rng: object) -> Pairwise:
+def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pairwise:
     """Do the work, and keep what is finished if a file is named."""
     limits, pairs = work.limits, work.pairing.count
     parameters: dict[str, Any] = {"B": limits.B, "c": limits.c, "master": limits.master}
@@ -278,7 +306,7 @@ def _score(work: Work, threads: int, out: Path | None, rng: object) -> Pairwise:
             checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
             _put(found, done, checkpoint.known(), pairs)
         advance = stack.enter_context(bar(pairs, int(done.sum())))
-        for positions, columns in _made(work.pieces(done.copy()), min(threads, pairs)):
+        for positions, columns in as_found(work, done.copy(), threads):
             _put(found, done, {"position": positions, **columns}, pairs)
             if checkpoint is not None:
                 checkpoint.add(positions, columns)
@@ -310,29 +338,3 @@ def _put(found: Arrays, done: NDArray[np.bool_], columns: Mapping[str, Any], pai
     for name, values in columns.items():
         if name != "position":
             found.setdefault(name, np.empty(pairs, values.dtype))[positions] = values
-
-
-def _made(pieces: Iterator[Piece], threads: int) -> Iterator[Any]:
-    """Return what was found as it comes; kernels let threads run at once."""
-    first = next(pieces, None)  # here, where an interrupt comes alone
-    if first is None:
-        return
-    pieces = chain([first], pieces)
-    if threads == 1:
-        yield from (piece() for piece in pieces)
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=threads, backend="threading", return_as="generator_unordered")
-    results = parallel(delayed(piece)() for piece in pieces)
-    try:
-        for found in results:  # noqa: UP028 yield from would close it, and joblib warn
-            yield found
-    except GeneratorExit:
-        with suppress(_Stopped):
-            results.throw(_Stopped())
-        raise
-
-
-class _Stopped(BaseException):
-    """Tells joblib that nobody wants the rest."""

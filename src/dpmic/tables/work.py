@@ -1,12 +1,13 @@
-"""The scores of many pairs, cut into pieces that any thread can do."""
+"""The scores of many pairs, cut into tiles and pieces that any worker can do."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from dpmic.statistics.methods import Binned, Method
 from dpmic.tables import significance
 from dpmic.tables.significance import Draws, Null
 
-__all__ = ["Piece", "Side", "Work"]
+__all__ = ["Found", "Piece", "Side", "Tile", "Work"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer[Any]]
@@ -65,12 +66,21 @@ class Side:
         return seen.hexdigest()
 
 
+class Tile(NamedTuple):
+    """Columns of both sides, and which of the pairs between them are to be scored."""
+
+    rows: range
+    columns: range
+    left: NDArray[np.bool_] | None  # None: all, so that most tiles are a few bytes on a network
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """All that the scores of a table, or of two, depend on.
 
     ``total`` asks for the Total Information Coefficient too, which needs every entry; ``gaps``
-    for the number of records of each pair, ``draws`` for p-values.
+    for the number of records of each pair, ``draws`` for p-values. It can be sent to another
+    process, and what was made of the columns goes with it.
     """
 
     method: Method
@@ -107,27 +117,43 @@ class Work:
     def scores(self) -> Floats:
         """Score all pairs in this thread."""
         mic = np.empty(self.pairing.count)
-        for piece in self.pieces(np.zeros(mic.size, bool)):
-            positions, found = piece()
+        for tile in self.tiles(np.zeros(mic.size, bool)):
+            positions, found = self.found(tile)
             mic[positions] = found["mic"]
         return mic
 
-    def pieces(self, done: NDArray[np.bool_]) -> Iterator[Piece]:
-        """Return what there is to do for the pairs that are not done, tile by tile."""
+    def tiles(self, done: NDArray[np.bool_], seconds: float = math.inf) -> Iterator[Tile]:
+        """Return the pairs that are not done, in squares that take about so long at most."""
+        size = min(self._most or TILE, TILE, max(math.sqrt(seconds / self._seconds), 1))
+        for rows, columns in self.pairing.tiles(int(size)):
+            left = ~done[self.pairing.positions(*self.pairing.within(rows, columns))]
+            if left.any():
+                yield Tile(rows, columns, None if left.all() else left)
+
+    def found(self, tile: Tile) -> Found:
+        """Score the pairs of a tile in this thread."""
+        positions, columns = zip(*(piece() for piece in self.pieces(tile)), strict=True)
+        names = columns[0].keys()
+        whole = {name: np.concatenate([part[name] for part in columns]) for name in names}
+        return np.concatenate(positions), whole
+
+    def pieces(self, tile: Tile) -> Iterator[Piece]:
+        """Return what there is to do for a tile, whose columns are cut once for all of it."""
+        i, j = self.pairing.within(tile.rows, tile.columns)
+        if tile.left is not None:
+            i, j = i[tile.left], j[tile.left]
+        together = self.left.whole[i] & self.right.whole[j] & bool(self._most)
+        yield from self._in_tile(tile.rows, tile.columns, i[together], j[together])
+        i, j = i[~together], j[~together]
+        for part in _parts(i.size, self._seconds + 1e-3):
+            yield partial(self._one_by_one, i[part], j[part])
+
+    @cached_property
+    def _most(self) -> int:
+        """How many columns of a side can be cut at once; 0: each pair is cut by itself."""
         # The masters of mic depend on the pair; and very long columns are cut for one pair only.
         shared = self.method.statistic != "mic"
-        size = blocks.most_at_once(self.plan, self.left.n) if shared else 0
-        for rows, columns in self.pairing.tiles(min(size or TILE, TILE)):
-            i, j = self.pairing.within(rows, columns)
-            left = ~done[self.pairing.positions(i, j)]
-            i, j = i[left], j[left]
-            if not i.size:
-                continue
-            together = self.left.whole[i] & self.right.whole[j] & bool(size)
-            yield from self._in_tile(rows, columns, i[together], j[together])
-            i, j = i[~together], j[~together]
-            for part in _parts(i.size, self._seconds + 1e-3):
-                yield partial(self._one_by_one, i[part], j[part])
+        return blocks.most_at_once(self.plan, self.left.n) if shared else 0
 
     def _in_tile(self, rows: range, columns: range, i: Places, j: Places) -> Iterator[Piece]:
         """Return the pieces of a tile whose columns are cut once for all of them."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dpmic.frames.streams import batches, duckdb, files, polars, spark
+from dpmic.frames.streams import batches, dask, duckdb, files, polars, spark
 from dpmic.frames.streams.base import Batch, Stream
 
 __all__ = ["Batch", "Stream", "stream"]
 
-KINDS = (files.opened, duckdb.opened, polars.opened, spark.opened, batches.opened)
+KINDS = (files.opened, duckdb.opened, polars.opened, spark.opened, dask.opened, batches.opened)
 
 
 def stream(data: Any) -> Stream | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import itertools
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -103,7 +104,7 @@ def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
             except DpmicError:
                 raise
             except Exception as error:  # foreign code, with errors of its own
-                words = _first_line(error)
+                words = _words(error)
             else:
                 yield item
                 continue
@@ -136,7 +137,10 @@ def added(parts: Iterable[bytes]) -> bytes:
         result, error = pickle.loads(packed)
         if error is not None:
             return packed
-        total = result if total is None else total + result
+        if total is None:
+            total = result
+        else:
+            total += result
     return pickle.dumps((total, None))
 
 
@@ -159,12 +163,16 @@ def _filled(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
             batches.close()
 
 
-def _first_line(error: Exception) -> str:
-    """Return what foreign code says, without a final full stop."""
+def _words(error: Exception) -> str:
+    """Return what foreign code says, in one line without a final full stop."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    lines = [line.rstrip(" .") for line in str(error).splitlines() if line.strip()]
+    # A traceback of another process, told in words, ends with the first line that is not indented.
+    told = itertools.dropwhile(lambda line: "Traceback (most recent call last)" not in line, lines)
+    ends = (line for line in itertools.islice(told, 1, None) if not line[0].isspace())
+    said = next(ends, lines[0] if lines else "").strip()
+    return said if " " in said else f"{type(error).__name__} {said}".strip()
 
 
 def _check_column(wanted: str, names: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dpmic.errors import RefusedValueError, UnreadableError, shown
@@ -57,7 +58,9 @@ class Files(LocalStream):
         fragments = self._fragments()
         if fragments is None:
             return int(attempted(self._dataset.count_rows, *_blamed(None)))
-        return sum(attempted(fragment.count_rows, *_blamed(fragment)) for fragment in fragments)
+        return sum(
+            attempted(partial(_count, fragment), *_blamed(fragment)) for fragment in fragments
+        )
 
     def _fragments(self) -> Iterator[Any] | None:
         """Yield files; pyarrow has none to give of a dataset with a filter."""
@@ -153,6 +156,14 @@ def _parquet(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
     ):
         for batch in file.iter_batches(batch_size=ROWS, row_groups=groups, columns=list(columns)):
             yield batch.select(list(columns))  # "a" has given "a.b" too
+
+
+def _count(fragment: Any) -> int:
+    from pyarrow import dataset as ds
+
+    if isinstance(fragment, ds.ParquetFileFragment):  # may be some groups of its file's rows
+        return sum(group.num_rows for group in fragment.row_groups)
+    return int(fragment.count_rows())
 
 
 def _written(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:

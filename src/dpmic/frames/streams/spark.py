@@ -12,6 +12,7 @@ from dpmic.frames.streams.base import (
     Part,
     Stream,
     Work,
+    added,
     arrived,
     attempted,
     carried,
@@ -55,19 +56,21 @@ class SparkRows(Stream):
             yield arrived(bytes(row[0]))
 
     def _run(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Any]:
-        chosen = self._frame.select(*map(_quoted, columns))
-        parts = chosen.mapInArrow(_partition(work), "part binary")
+        # Under plain names: mapInArrow itself would take "a.b" for a field, and "*" for all.
+        plain = (f"{_quoted(name)} AS c{i}" for i, name in enumerate(columns))
+        chosen = self._frame.selectExpr(*plain)
+        parts = chosen.mapInArrow(_partition(list(columns), work), "part binary")
         # Added by a worker: the driver need not hold the results of all partitions at once.
         yield from parts.repartition(1).mapInArrow(_sum, "part binary").toLocalIterator()
 
 
-def _partition(work: Work[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _partition(columns: list[str], work: Work[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what Spark calls for each partition, with an iterator of record batches."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        packed = carried(work, _grouped(batches))
+        packed = carried(work, _grouped(batches, columns))
         yield pa.record_batch([pa.array([packed], pa.binary())], names=["part"])
 
     return run
@@ -85,18 +88,18 @@ def _sum(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.record_batch([pa.array([added(cells)], pa.binary())], names=["part"])
 
 
-def _grouped(batches: Iterator[Any]) -> Iterator[Batch]:
-    """Yield tables of several small batches."""
+def _grouped(batches: Iterator[Any], columns: list[str]) -> Iterator[Batch]:
+    """Yield tables of several small batches, with the names of their columns."""
     import pyarrow as pa
 
     group: list[Any] = []
     for batch in batches:
         group.append(batch)
         if sum(map(len, group)) >= ROWS:
-            yield Batch(pa.Table.from_batches(group), None)
+            yield Batch(pa.Table.from_batches(group).rename_columns(columns), None)
             group = []
     if group:
-        yield Batch(pa.Table.from_batches(group), None)
+        yield Batch(pa.Table.from_batches(group).rename_columns(columns), None)
 
 
 def _quoted(name: str) -> str:

@@ -84,23 +84,30 @@ class Texts:
                 )
 
     def _refuse(self, texts: Any, place: str | None) -> None:
-        wrong = next(text for text in texts.to_pylist() if text and not self._fits(text))
+        """Refuse the first value that is of another kind than the column, found by halving."""
+        first, end = 0, len(texts)
+        while end - first > 1:
+            middle = (first + end) // 2
+            if self._fit(texts[first:middle]):
+                first = middle
+            else:
+                end = middle
         raise RefusedValueError(
-            f"{self._what(place)} holds {shown(wrong)}",
+            f"{self._what(place)} holds {shown(texts[first].as_py())}",
             "this is not a number" if self.kind != "truths" else "other values are true and false",
             "correct it, or leave the column out",
             self.name,
         )
 
-    def _fits(self, text: str) -> bool:
-        """Tell whether a value is of the kind that the column has."""
+    def _fit(self, texts: Any) -> bool:
+        """Tell whether values are of the kind that the column has."""
         import pyarrow as pa
         from pyarrow import compute
 
         if self.kind == "truths":
-            return text.lower() in TRUTHS
+            return self._as_truths(texts) is not None
         try:
-            compute.cast(pa.scalar(text), pa.float64())
+            compute.cast(texts, pa.float64())
         except pa.ArrowInvalid:
             return False
         return True

@@ -1,0 +1,62 @@
+"""The scores of many pairs whose records were counted, and are not here."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import summaries
+from dpmic._validate import Limits
+from dpmic.counts.table import CountTable
+from dpmic.statistics.counted import counted_search
+from dpmic.tables.work import Side, Work
+
+__all__ = ["CountedSide", "CountedWork"]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedSide(Side):
+    """Columns of a count table; none of them is held."""
+
+    table: CountTable
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.table.n
+
+    @cached_property
+    def whole(self) -> NDArray[np.bool_]:
+        """No column has a gap: those are refused when they are counted."""
+        return np.ones(len(self.names), bool)
+
+    def digest(self) -> str:
+        """Return a fingerprint of the counts."""
+        return hashlib.sha256(self.table.to_bytes()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class CountedWork(Work):
+    """Scores of the pairs of a count table, one search each."""
+
+    left: CountedSide
+    right: CountedSide
+
+    @property
+    def limits(self) -> Limits:
+        """How far the search goes."""
+        return self.left.table.grids.limits
+
+    @property
+    def _most(self) -> int:
+        return 0
+
+    def _alone(self, i: int, j: int) -> tuple[float, float, int]:
+        """Return MIC, TIC and the number of records of one pair."""
+        search = counted_search(self.left.table, self.left.names[i], self.right.names[j])
+        matrix = search.matrix()
+        return summaries.mic(matrix), summaries.tic(matrix, normalised=False), search.n
