@@ -230,3 +230,16 @@ def test_unwanted_columns_are_not_read(tmp_path):
     assert sum(frames.stream(path).fold(["x"], rows)) == 1000
     with pytest.raises(UnreadableError, match=r"t\.parquet"):
         list(frames.stream(path).fold(["bad"], rows))
+
+
+def test_a_text_without_a_header_is_refused_and_its_values_are_not_shown(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("ann,4711.5\nbob,3\n")
+    for call in (
+        lambda: dpmic.micr("age", "pay", data=path, bounds=((0, 1), (0, 1)), B=9),
+        lambda: dpmic.release("age", "pay", data=path, bounds=((0, 1), (0, 1)), epsilon=1.0),
+    ):
+        with pytest.raises(dpmic.InputError) as refused:
+            call()
+        assert "4711" not in str(refused.value)
+        assert "ann" not in str(refused.value)

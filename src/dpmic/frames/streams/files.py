@@ -15,6 +15,7 @@ from dpmic.frames.streams.texts import Texts
 __all__ = ["Files", "opened"]
 
 ENDINGS = (".arrow", ".csv", ".feather", ".parquet", ".tsv")
+TEXTS = (".csv", ".tsv")
 
 ROWS = 2**16
 """Rows that are read together: enough for speed, and few against the rest of the memory."""
@@ -252,10 +253,22 @@ def _dataset(paths: list[str]) -> Any:
     (kind,) = kinds
     form = _format(kind)
     remedy = f"check that it is a whole and valid {kind} file"
-    attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
+    schema = attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
+    if kind in TEXTS:
+        _refuse_numbers(schema.names, files[0])
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
     named = {"partitioning": "hive", "partition_base_dir": folder} if folder else {}
     return attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
+
+
+def _refuse_numbers(names: list[str], place: str) -> None:
+    """Refuse a text whose first line is a record: values would be taken for names, and shown."""
+    for name in names:
+        try:
+            float(name)
+        except ValueError:
+            continue
+        raise UnreadableError(place, "its first line holds a number", "write a header above it")
 
 
 def _files(path: str) -> list[str]:
