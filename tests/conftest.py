@@ -4,8 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-
-ROOT = Path(__file__).parents[1]
+from project import ROOT
 
 settings.register_profile(
     "dpmic",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import ROOT
+from project import ROOT
 
 import dpmic
 from dpmic import feature_selection, privacy, report

@@ -5,7 +5,7 @@ import sys
 import zipfile
 
 import pytest
-from conftest import ROOT
+from project import ROOT
 
 pytestmark = pytest.mark.full
 

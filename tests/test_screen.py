@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import ROOT
+from project import ROOT
 from tables_of_people import (
     BOUNDS,
     COLUMNS,

@@ -9,9 +9,9 @@ import numba
 import numpy as np
 import pytest
 import strategies
-from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from project import ROOT
 
 import dpmic
 from dpmic._kernels import tiled
