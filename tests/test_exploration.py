@@ -115,7 +115,7 @@ def test_no_step_takes_the_answer_of_another(ledger):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda frame: dpmic.plan(frame, 1.0),
+        lambda frame: dpmic.plan(frame.age, 1.0),
         lambda frame: dpmic.release("age", "dose", data=frame, epsilon=frame.age, bounds=BOUNDS),
         lambda frame: dpmic.screen(frame, bounds=BOUNDS, epsilon=1, top=frame.age),
         lambda frame: dpmic.screen(frame, bounds=BOUNDS, epsilon=1, top=1, target=frame.age),

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from project import ROOT
 from scipy import stats
 
 from dpmic.evaluation import tables

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import ROOT
+from project import ROOT
 
 from dpmic.evaluation import printed, tables
 from dpmic.evaluation.contenders import CONTENDERS
