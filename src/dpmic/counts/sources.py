@@ -68,6 +68,7 @@ class Counting:
         grids = Grids(self.names, intervals, limits, target)
         if isinstance(self.data, CountTable):
             _check_agreement(self.data, grids)
+            self._check_unchanged(self.data.n)
             return self
         table = count(self.data, grids)
         self._check_unchanged(table.n)

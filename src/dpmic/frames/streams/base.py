@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import pickle
 from abc import ABC, abstractmethod
@@ -11,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from dpmic.errors import DpmicError, InputError, UnreadableError, shown
+from dpmic.frames.bounded import position
 
 __all__ = ["Batch", "LocalStream", "Stream", "added", "arrived", "attempted", "carried", "guarded"]
 
@@ -176,13 +176,11 @@ def _words(error: Exception) -> str:
 
 
 def _check_column(wanted: str, names: tuple[str, ...]) -> None:
+    position(wanted, names, "column")
     count = names.count(wanted)
-    if count == 1:
-        return
-    what = f"column {shown(wanted)}"
-    if count:
-        raise InputError(what, f"{count} columns have this name", "rename them or drop all but one")
-    close = difflib.get_close_matches(wanted, names)
-    listed = ", ".join(map(repr, close or names[:10])) + ", ..." * (not close and len(names) > 10)
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
-    raise InputError(what, "there is no such column", remedy)
+    if count > 1:
+        raise InputError(
+            f"column {shown(wanted)}",
+            f"{count} columns have this name",
+            "rename them or drop all but one",
+        )
