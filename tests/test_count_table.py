@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 import struct
+import threading
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,7 @@ from hypothesis import strategies as st
 import dpmic
 from dpmic import _kernels
 from dpmic._validate import Limits
-from dpmic.counts import cells as cell_module
-from dpmic.counts import stored
+from dpmic.counts import memory, stored
 from dpmic.counts.cells import Column, cells
 from dpmic.grids import range_cuts
 from dpmic.statistics import large
@@ -64,7 +64,7 @@ def test_scores_are_those_in_memory(seed, monkeypatch):
             box = BOUNDS[a], BOUNDS[b]
             known = dpmic.micr(data[a], data[b], bounds=box, **grids)
             for most in (2**20, 0):
-                monkeypatch.setattr(cell_module, "MOST_TABLED", most)
+                monkeypatch.setattr(memory, "MOST_TABLED", most)
                 score = dpmic.micr(a, b, data=table)
                 assert np.array_equal(score.matrix, known.matrix, equal_nan=True)
                 assert (score.grid, score.n, score.bounds) == (known.grid, n, box)
@@ -172,6 +172,55 @@ def test_bytes_and_pickles_come_back():
             assert again.n == 35 != table.n
 
 
+def test_an_interrupted_table_is_not_used(monkeypatch):
+    """Some pairs would have the batch, and some not."""
+    table = made(columns(np.random.default_rng(1), 30), B=16, c=5)
+    counted = []
+
+    def interrupted(*arguments):
+        counted.append(arguments)
+        if len(counted) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_kernels.counting, "tally", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        table.update(pa.table(columns(np.random.default_rng(2), 30)))
+    for use in (
+        lambda: table.n,
+        lambda: table.to_bytes(),
+        lambda: table + table,
+        lambda: dpmic.micr("x", "y", data=table),
+        lambda: table.update(pa.table(columns(np.random.default_rng(2), 30))),
+    ):
+        with pytest.raises(dpmic.InputError, match="interrupted"):
+            use()
+
+
+def test_a_table_is_read_while_it_is_updated():
+    """Scores are of the records before a batch or after it, and never of some of it."""
+    rng = np.random.default_rng(1)
+    table = made(columns(rng, 1000), B=16, c=5)
+    more = pa.table(columns(rng, 200_000))
+    thread = threading.Thread(target=lambda: [table.update(more) for _ in range(5)])
+    thread.start()
+    seen = set()
+    while thread.is_alive():
+        search = counted_search(table, "x", "y")
+        assert all(search.by_x.count(step).table.sum() == search.n for step in search.steps)
+        seen.add(search.n)
+    assert all((n - 1000) % 200_000 == 0 for n in seen)
+
+
+def test_a_table_has_an_end():
+    table = made(columns(np.random.default_rng(4), 300), B=16, c=5)
+    for _ in range(31):
+        table += table
+    with pytest.raises(dpmic.InputError, match="at most"):
+        table += table
+    assert table.n == 300 * 2**31
+    assert dpmic.CountTable.from_bytes(table.to_bytes()) == table
+
+
 def signed(text):
     return text + hashlib.sha256(text).digest()
 
@@ -198,12 +247,39 @@ def test_another_version_and_other_counts_are_refused():
     newer = text[:at] + struct.pack("<H", 2) + text[at + 2 :]
     with pytest.raises(dpmic.InputError, match="version 2"):
         dpmic.CountTable.from_bytes(signed(newer))
-    facts, counts = stored.unpacked(table.to_bytes())
-    for n, wrong in ((31, counts), (30, np.where(counts == counts.max(), counts - 1, counts))):
+    facts, _ = stored.unpacked(table.to_bytes())
+    counts = table._counts
+    wrapped = counts.copy()
+    wrapped[0, :3] = 2**63 - 1, 2**63 - 1, 32
+    for n, wrong in (
+        (31, counts),
+        (30, np.where(counts == counts.max(), counts - 1, counts)),
+        (30, counts[:-1]),
+        (30, wrapped),
+    ):
         with pytest.raises(dpmic.InputError, match="not those of"):
             dpmic.CountTable.from_bytes(stored.packed({**facts, "n": n}, wrong))
-    with pytest.raises(dpmic.InputError, match="not those of"):
-        dpmic.CountTable.from_bytes(stored.packed(facts, counts[:-1]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n": 30.0},
+        {"n": -1},
+        {"n": 2**41},
+        {"columns": ["x"]},
+        {"columns": [["x"], "y", "z"]},
+        {"bounds": None},
+        {"B": "16"},
+        {"target": "w"},
+    ],
+)
+def test_headers_that_nobody_wrote_are_refused(change):
+    table = made(columns(np.random.default_rng(1), 30), B=16, c=5)
+    facts, _ = stored.unpacked(table.to_bytes())
+    for header in ({**facts, **change}, {k: v for k, v in facts.items() if k not in change}, [1]):
+        with pytest.raises(dpmic.InputError, match="header"):
+            dpmic.CountTable.from_bytes(stored.packed(header, table._counts))
 
 
 @pytest.mark.parametrize(
@@ -322,13 +398,13 @@ def test_cuts_are_those_of_each_size():
 
 
 def test_counts_beyond_32_bits():
-    """A table added to itself 40 times has 2 ** 40 times the records, and the same dependence."""
+    """A table added to itself 30 times has 2 ** 30 times the records, and the same dependence."""
     table = made(columns(np.random.default_rng(4), 300), B=30, c=5)
     known = dpmic.micr("x", "y", data=table)
-    for _ in range(40):
+    for _ in range(30):
         table += table
     score = dpmic.micr("x", "y", data=table)
-    assert score.n == 300 * 2**40
+    assert score.n == 300 * 2**30
     assert np.nanmax(np.abs(score.matrix - known.matrix)) < 1e-12
     assert dpmic.CountTable.from_bytes(table.to_bytes()) == table
 

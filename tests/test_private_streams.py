@@ -230,7 +230,7 @@ def test_other_grids_than_the_tables_spend_nothing(people, ledger):
         with pytest.raises(dpmic.InputError, match="other grids"):
             dpmic.screen(table, epsilon=1.0, top=1, ledger=ledger, **options)
     with pytest.raises(dpmic.InputError, match="not counted"):
-        dpmic.screen(some, epsilon=1.0, top=1, ledger=ledger)
+        dpmic.screen(some, epsilon=1.0, top=1, target="age", ledger=ledger)
     with pytest.raises(dpmic.InputError, match="not counted"):
         dpmic.release("age", "tax", data=some, epsilon=1.0, ledger=ledger)
     assert ledger.spent == 0
@@ -247,6 +247,85 @@ def test_rows_that_come_between_counting_and_reading_spend_nothing(people, folde
     again.__dict__["n"] = N
     with pytest.raises(dpmic.InputError, match="before"):
         again.counted(tuple(BOUNDS.values()), dpmic.CountTable(BOUNDS, B=20).grids.limits)
+
+
+def test_a_call_that_was_refused_costs_no_batch(people):
+    """The first batch is looked at for its names, and is there for the corrected call."""
+    rows = batches(people)
+    with pytest.raises(dpmic.InputError, match="no such column"):
+        dpmic.micr("age", "pey", data=rows, bounds=((0, 1), (0, 1)), B=20)
+    with pytest.raises(dpmic.ParameterError):
+        dpmic.release("age", "pay", data=rows, epsilon=-1, bounds=BOUNDS, B=20, c=5)
+    assert dpmic.release("age", "pay", data=rows, epsilon=1, bounds=BOUNDS, B=20, c=5).n == N
+    with pytest.raises(dpmic.InputError):
+        dpmic.release("age", "pay", data=rows, epsilon=1, bounds=BOUNDS, B=20, c=5)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_words_of_a_failing_iterator_are_not_repeated(people, ledger, late):
+    def rows():
+        if late:
+            yield from people.to_batches(max_chunksize=200)
+        raise ValueError("row 17: salary 123456")
+
+    with pytest.raises(dpmic.InputError) as refused:
+        dpmic.release("age", "pay", data=rows(), epsilon=1, bounds=BOUNDS, B=20, c=5, ledger=ledger)
+    assert "123456" not in everything(refused.value)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("line", ["xerxes;34;5000", "xerxes,2020-01-05", "34,xerxes"])
+@pytest.mark.parametrize("opened", [str, lambda path: pa.dataset.dataset(path, format="csv")])
+def test_the_first_line_of_a_text_is_not_shown(tmp_path, line, opened):
+    path = tmp_path / "people.csv"
+    path.write_text(f"{line}\n{line}\n")
+    data = opened(path)
+    for call in (
+        lambda: dpmic.release("age", "pay", data=data, epsilon=1, bounds=BOUNDS),
+        lambda: dpmic.screen(data, epsilon=1, bounds=BOUNDS, top=1),
+        lambda: dpmic.screen(data, epsilon=1, bounds=BOUNDS, target="w", top=1),
+    ):
+        with pytest.raises(dpmic.InputError) as refused:
+            call()
+        shown = everything(refused.value)
+        assert not any(value in shown for value in ("xerxes", "34", "5000", "2020"))
+
+
+def test_local_variables_of_a_failed_release_hold_no_counts(people, folder, ledger, monkeypatch):
+    """What a crash reporter would send: the repr of every local variable of every frame."""
+    monkeypatch.setattr(
+        dpmic.Ledger, "spend", lambda *_: (_ for _ in ()).throw(RuntimeError("disk"))
+    )
+    mechanism = MICrGeometric(1.0, (BOUNDS["age"], BOUNDS["pay"]), m=3, B=9)
+    secret, _ = score(mechanism, folder)
+    for data in (folder, people):
+        with pytest.raises(RuntimeError) as failed:
+            dpmic.release("age", "pay", data=data, mechanism=mechanism, ledger=ledger)
+        step, shown = failed.value.__traceback__, ""
+        while step is not None:
+            if "dpmic" in step.tb_frame.f_code.co_filename.split("tests")[0]:
+                private = {k: v for k, v in step.tb_frame.f_locals.items() if k != "data"}
+                shown += repr(private)
+            step = step.tb_next
+        assert str(secret.tolist()[0]) not in shown
+        assert repr(secret) not in shown
+
+
+def test_files_named_twice_are_refused(folder):
+    with pytest.raises(dpmic.InputError, match="twice"):
+        dpmic.CountTable.of([folder, folder / "part-0.parquet"], BOUNDS, B=20)
+
+
+def test_a_table_with_a_target_is_screened_by_it(people):
+    some = counted(people, target="pay")
+    found = dpmic.screen(some, epsilon=1.0, top=1)
+    assert (found.candidates, found.target) == (2, "pay")
+
+
+def test_mechanisms_by_name_say_why_they_take_no_table(people):
+    for name in ("mice-laplace", "micr-geometric"):
+        with pytest.raises(dpmic.ParameterError, match="micr-laplace"):
+            dpmic.release("age", "pay", data=counted(people), epsilon=1.0, mechanism=name)
 
 
 def test_a_saved_table_goes_on(people, tmp_path):

@@ -16,8 +16,7 @@ from project import ROOT
 import dpmic
 from dpmic._kernels import tiled
 from dpmic._validate import Limits
-from dpmic.counts.cells import MOST_TABLED
-from dpmic.counts.memory import Records
+from dpmic.counts.memory import MOST_TABLED, Records
 from dpmic.grids import MassAxis, steps
 from dpmic.privacy import sensitivity
 from dpmic.statistics import large

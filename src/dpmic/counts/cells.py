@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Interval, Limits
+from dpmic.counts import memory
 from dpmic.counts.memory import Counted, Records
 from dpmic.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
 
@@ -29,9 +29,6 @@ Parts = NDArray[np.int64]
 MASTERS = 3
 """Neighbouring masters that share a table: with one each, counting takes twice as long; with all
 in one, tables outgrow the caches."""
-
-MOST_TABLED = 2**20
-"""Records up to which f(m) = m log2 m is kept in a table of 8 MB; above it is computed."""
 
 BUCKETS = 4
 """For each atom, of a guide to it: more save little."""
@@ -174,7 +171,5 @@ class CellRecords(Records):
 
     def count(self, step: Step) -> Counted:
         """Return the counts of one step."""
-        table: NDArray[Any] = self.cells.table(self.counts, self.turn, step)
-        if self.n <= MOST_TABLED:
-            table = table.astype(np.int32)
+        table = memory.narrowed(self.cells.table(self.counts, self.turn, step), self.n)
         return Counted(table, self.fixed.columns(step.columns), self.free.master(step.master))

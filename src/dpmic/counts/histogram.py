@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import Bounds
-from dpmic.counts.memory import Counted, Records
+from dpmic.counts.memory import Counted, Records, narrowed
 from dpmic.grids import Edges, MassAxis, range_cuts
 
 __all__ = ["TableRecords", "cell_counts", "cell_edges", "largest_first"]
@@ -96,4 +96,4 @@ class TableRecords(Records):
     def _count(self, fixed_edges: Edges, free_edges: Edges) -> Counted:
         columns = np.add.reduceat(self.table, fixed_edges[:-1], axis=0)
         cells = np.add.reduceat(columns, free_edges[:-1], axis=1)
-        return Counted(np.ascontiguousarray(cells, np.int32), fixed_edges, free_edges)
+        return Counted(narrowed(cells, self.n), fixed_edges, free_edges)

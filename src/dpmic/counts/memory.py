@@ -19,7 +19,17 @@ __all__ = [
     "Cut",
     "Masters",
     "Records",
+    "narrowed",
 ]
+
+
+MOST_TABLED = 2**20
+"""Records up to which f(m) = m log2 m is looked up, in a table of 8 MB; above it is computed."""
+
+
+def narrowed(table: NDArray[np.int64], n: int) -> NDArray[Any]:
+    """Return counts of n records for the kernel, in 32 bits, unless f is to be computed of them."""
+    return np.ascontiguousarray(table, np.int32) if n <= MOST_TABLED else table
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
+from dpmic.counts.fixed import Grids
 from dpmic.counts.histogram import cell_counts
-from dpmic.counts.table import CountTable, Grids, count, read
+from dpmic.counts.table import CountTable, count, read
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import Batch, Source, Stream
 
@@ -40,9 +41,10 @@ class Counting:
             return self.data.n
         if self.data.once:
             raise ParameterError(
-                "B and c",
-                "these rows can be read only once, and the default grids depend on their number",
-                "pass B=100, c=5",
+                "data",
+                "these rows can be read only once, so that their number is not known beforehand, "
+                "and defaults depend on it",
+                "pass B and c where they are taken, or data that can be read again",
             )
         return self.data.count()
 
@@ -53,7 +55,7 @@ class Counting:
 
     def select(self, places: Sequence[int]) -> Counting:
         """Return some of the columns."""
-        return replace(self, names=tuple(self.names[i] for i in places))
+        return replace(self, names=type(self.names)(self.names[i] for i in places))
 
     @property
     def whole(self) -> CountTable:

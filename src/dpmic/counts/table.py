@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
+import hashlib
+import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,61 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate, frames
-from dpmic._validate import Interval, Limits, Master
+from dpmic._validate import Interval, Master
 from dpmic.counts import stored
-from dpmic.counts.cells import CellRecords, Cells, Column, cells
+from dpmic.counts.cells import CellRecords, Column
+from dpmic.counts.fixed import Grids, facts_of, grids_of
 from dpmic.errors import InputError, ParameterError, RefusedValueError
 from dpmic.frames import Batch, Stream
 from dpmic.grids import RangeAxis
 
-__all__ = ["CountTable", "Grids", "count", "read", "table_limits"]
+__all__ = ["CountTable", "count", "read"]
 
 Floats = NDArray[np.float64]
 
 MOST_BYTES = 2**33
 """Of counts: 8 GiB."""
 
+MOST_RECORDS = 2**40
+"""Beyond it the proof of rounding ends (docs/proofs/rounding.md), and sums may wrap."""
+
+_TURN = threading.RLock()
+"""Taken to change a table and to read one: nobody sees some pairs with a batch and some without."""
+
 ROWS = 2**17
 """Records whose atoms are held at a time."""
-
-
-@dataclass(frozen=True)
-class Grids:
-    """Which columns are paired, and on which grids: what tables must share to be added.
-
-    With a ``target`` only its pairs with the others are counted.
-    """
-
-    names: tuple[str, ...]
-    intervals: tuple[Interval, ...]
-    limits: Limits
-    target: str | None = None
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """The pairs by position: all, or the target with each other column."""
-        columns = range(len(self.names))
-        if self.target is None:
-            return list(itertools.combinations(columns, 2))
-        chosen = self.names.index(self.target)
-        return [(chosen, other) for other in columns if other != chosen]
-
-    @property
-    def cells(self) -> Cells:
-        """The cells of one pair."""
-        return cells(self.limits)
-
-    def difference(self, other: Grids) -> str:
-        """Say in what other grids differ."""
-        for name, mine, theirs in (
-            ("columns", self.names, other.names),
-            ("bounds", self.intervals, other.intervals),
-            ("target", self.target, other.target),
-        ):
-            if mine != theirs:
-                return f"their {name} are {mine} and {theirs}"
-        a, b = ((own.B, own.c, own.master) for own in (self.limits, other.limits))
-        return f"their (B, c, master) are {a} and {b}"
 
 
 class CountTable:
@@ -86,8 +56,8 @@ class CountTable:
         ``{"age": (0, 120), ...}``: the columns and the intervals on which grids are drawn,
         chosen without looking at the data.
     B : float
-        The most cells a grid may have. Memory grows about as c B ** 1.6 for each pair: 0.3 MB for
-        B = 100 and c = 5.
+        The most cells a grid may have. Memory grows as c B ** 2 for each pair: 0.6 MB for B = 100
+        and c = 5, 11 MB for B = 400.
     c : float
         How much finer the master is than the grid, finite.
     master : {"reshef", "paper"}
@@ -115,11 +85,7 @@ class CountTable:
         master: Master = "reshef",
         target: str | None = None,
     ) -> None:
-        names, intervals = _named(bounds)
-        limits = table_limits(B, c, master)
-        if target is not None and target not in names:
-            raise ParameterError(f"target = {target!r}", "it has no bounds", "name one that has")
-        self._begin(Grids(names, intervals, limits, target))
+        self._begin(Grids.checked(bounds, B=B, c=c, master=master, target=target))
 
     @classmethod
     def of(
@@ -143,7 +109,7 @@ class CountTable:
         bounds, B, c, master, target
             As for the table itself.
         """
-        grids = cls(bounds, B=B, c=c, master=master, target=target).grids
+        grids = Grids.checked(bounds, B=B, c=c, master=master, target=target)
         return count(frames.stream(source) or source, grids)
 
     @classmethod
@@ -155,7 +121,7 @@ class CountTable:
 
     def _begin(self, grids: Grids) -> None:
         self.grids = grids
-        self.n = 0
+        self._n: int | None = 0  # None while counts change, and for good if that is interrupted
         shape = len(grids.pairs), int(grids.cells.starts[-1])
         if shape[0] * shape[1] * 8 > MOST_BYTES:
             raise ParameterError(
@@ -164,6 +130,30 @@ class CountTable:
                 "pass a smaller B or c, or bounds of fewer columns",
             )
         self._counts = np.zeros(shape, np.int64)
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        with _TURN:
+            if self._n is None:
+                raise InputError(
+                    "a count table",
+                    "counting was interrupted, so that its counts are not of the same records",
+                    "read the table that was saved last, or count again",
+                )
+            return self._n
+
+    @contextmanager
+    def _changing(self, more: int) -> Iterator[None]:
+        """Let counts change, by so many records."""
+        n = self.n + more
+        if n > MOST_RECORDS:
+            raise InputError(
+                f"{n} records", f"a table counts at most {MOST_RECORDS}", "begin another table"
+            )
+        self._n = None
+        yield
+        self._n = n
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -188,30 +178,27 @@ class CountTable:
         batch : frame or RecordBatch
             Its other columns are ignored. If a value is refused nothing is counted.
         """
-        source = frames.find(*self.names, data=batch, roles=self.names)
-        if source.n:
-            self._add(frames.read_all(source, categories=False), map)
+        columns = read(Batch(batch, None), self.names)
+        with _TURN:
+            self._add(columns, map)
 
     def _add(self, columns: tuple[Floats, ...], each: Callable[..., Iterable[None]]) -> None:
         """Count records; ``each`` maps a function over pairs, here or on several threads."""
+        with self._changing(columns[0].size):
+            for first in range(0, columns[0].size, ROWS):
+                self._add_some([values[first : first + ROWS] for values in columns], each)
+
+    def _add_some(self, columns: list[Floats], each: Callable[..., Iterable[None]]) -> None:
+        """Count a number of records whose atoms can be held."""
         layout = self.grids.cells
-        for first in range(0, columns[0].size, ROWS):
-            atoms = [
-                own.atoms(values[first : first + ROWS])
-                for own, values in zip(self._columns, columns, strict=True)
-            ]
+        atoms = [own.atoms(values) for own, values in zip(self._columns, columns, strict=True)]
 
-            def count(
-                counts: NDArray[np.int64],
-                pair: tuple[int, int],
-                atoms: list[NDArray[np.int32]] = atoms,
-            ) -> None:
-                x, y = pair
-                _kernels.counting.tally(atoms[x], atoms[y], layout.first, layout.second, counts)
+        def tally(counts: NDArray[np.int64], pair: tuple[int, int]) -> None:
+            x, y = (atoms[i] for i in pair)
+            _kernels.counting.tally(x, y, layout.first, layout.second, counts)
 
-            for _ in each(count, self._counts, self.grids.pairs):
-                pass
-        self.n += columns[0].size
+        for _ in each(tally, self._counts, self.grids.pairs):
+            pass
 
     @cached_property
     def _places(self) -> dict[tuple[str, str], int]:
@@ -233,8 +220,8 @@ class CountTable:
                 f"they are on other grids: {self.grids.difference(other.grids)}",
                 "count both with the same bounds, B, c and master",
             )
-        self._counts += other._counts
-        self.n += other.n
+        with _TURN, self._changing(other.n):
+            self._counts += other._counts
         return self
 
     def __add__(self, other: CountTable) -> CountTable:
@@ -245,8 +232,9 @@ class CountTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CountTable):
             return NotImplemented
-        same = self.grids == other.grids and self.n == other.n
-        return same and bool(np.array_equal(self._counts, other._counts))
+        with _TURN:
+            same = self.grids == other.grids and self.n == other.n
+            return same and bool(np.array_equal(self._counts, other._counts))
 
     __hash__ = None  # type: ignore[assignment] # it changes
 
@@ -259,16 +247,23 @@ class CountTable:
 
     def to_bytes(self) -> bytes:
         """Write the table, with its grids, a version and a checksum."""
-        return stored.packed(_facts(self.grids, self.n), self._counts)
+        with _TURN:
+            return stored.packed(facts_of(self.grids, self.n), self._counts)
+
+    def digest(self) -> str:
+        """Return a fingerprint of the counts."""
+        with _TURN:
+            facts = json.dumps(facts_of(self.grids, self.n)).encode()
+            return hashlib.sha256(facts + self._counts.tobytes()).hexdigest()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CountTable:
         """Read a table that :meth:`to_bytes` wrote, or refuse it."""
-        facts, counts = stored.unpacked(data)
-        table = cls.empty(_grids(facts))
-        stored.check(counts, facts["n"], table._counts.shape, table.grids.cells.starts)
-        table._counts[...] = counts.reshape(table._counts.shape)
-        table.n = facts["n"]
+        facts, body = stored.unpacked(data)
+        table = cls.empty(stored.understood(lambda: grids_of(facts)))
+        n = stored.understood(lambda: _validate.whole(facts["n"], "n", least=0, most=MOST_RECORDS))
+        table._counts = stored.counts(body, n, table._counts.shape, table.grids.cells.starts)
+        table._n = n
         return table
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -292,49 +287,36 @@ class CountTable:
         Every pair was counted in one of both orders, which stand for each other.
         """
         place, turned = self.place(x, y)
-        counts = self._counts[place]
+        with _TURN:
+            n, counts = self.n, self._counts[place].copy()
         layout, sizes = self.grids.cells, self.grids.cells.plan.sizes
         a, b = (RangeAxis.without_records(self.bounds[name], sizes) for name in (x, y))
         return (
-            CellRecords(a, b, layout, counts, int(turned), self.n),
-            CellRecords(b, a, layout, counts, 1 - turned, self.n),
+            CellRecords(a, b, layout, counts, int(turned), n),
+            CellRecords(b, a, layout, counts, 1 - turned, n),
         )
-
-
-def table_limits(B: object, c: object, master: object) -> Limits:
-    """Check the size of grids; n is not known yet, so nothing may depend on it."""
-    for name, value in (("B", B), ("c", c)):
-        if value is None:
-            raise ParameterError(
-                f"{name} = None",
-                "its default depends on the number of records, which is not known yet",
-                "pass B=100, c=5",
-            )
-    kind = _validate.choice(master, "master", Master)
-    limits = _validate.limits(4, alpha=1, B=B, c=c, master=kind, atoms=np.inf)
-    if np.isinf(limits.c):
-        raise ParameterError("c = inf", "its cuts lie between the values", "pass c=15")
-    return limits
 
 
 def count(source: Any, grids: Grids) -> CountTable:
     """Count all rows of a stream or of a frame."""
+    from joblib import cpu_count
+
+    threads = min(len(grids.pairs), cpu_count())
     if not isinstance(source, Stream):
-        return _tally(grids, iter([Batch(source, None)]))
-    parts = source.fold(grids.names, partial(_tally, grids))
+        return _tally(grids, threads, iter([Batch(source, None)]))
+    # An engine that works on parts has something to do for every core.
+    parts = source.fold(grids.names, partial(_tally, grids, threads if source.here else 1))
     total = next(parts, None) or CountTable.empty(grids)
     for part in parts:
         total += part
     return total
 
 
-def _tally(grids: Grids, batches: Iterator[Batch]) -> CountTable:
-    """Count batches, wherever they are; pairs are spread over the cores."""
-    from joblib import cpu_count
-
+def _tally(grids: Grids, threads: int, batches: Iterator[Batch]) -> CountTable:
+    """Count batches, wherever they are; threads share the pairs."""
     table = CountTable.empty(grids)
-    with ThreadPoolExecutor(min(len(grids.pairs), cpu_count())) as pool:
-        each = map if len(grids.pairs) == 1 else pool.map
+    with ThreadPoolExecutor(threads) as pool:  # which starts none before it is given work
+        each = map if threads == 1 else pool.map
         for batch in batches:
             table._add(read(batch, grids.names), each)
     return table
@@ -342,51 +324,17 @@ def _tally(grids: Grids, batches: Iterator[Batch]) -> CountTable:
 
 def read(batch: Batch, names: tuple[str, ...]) -> tuple[Floats, ...]:
     """Read columns of a batch; a refusal names the file, where it is known."""
+    source = frames.find(*names, data=batch.data, roles=names)
+    if not source.n:
+        return tuple(np.empty(0) for _ in names)
+    remedy = "correct it where the data are, or leave out its record there"
+    place = "" if batch.place is None else f"{batch.place}: "
     try:
-        source = frames.find(*names, data=batch.data, roles=names)
-        if not source.n:
-            return tuple(np.empty(0) for _ in names)
-        return frames.read_all(source, categories=False)
+        columns = frames.read_all(source, missing="drop", categories=False)
     except RefusedValueError as refused:
-        if batch.place is None:
-            raise
-        value = f"{batch.place}: {refused.value}"
-        raise RefusedValueError(value, refused.reason, refused.remedy, refused.column) from None
-
-
-def _named(bounds: Any) -> tuple[tuple[str, ...], tuple[Interval, ...]]:
-    """Return the columns and their intervals."""
-    if not isinstance(bounds, Mapping) or len(bounds) < 2:
-        raise ParameterError(
-            "bounds",
-            "two columns or more are needed, each with its interval",
-            "pass {'age': (0, 120), 'pay': (0, 5000)}",
-        )
-    for name in bounds:
-        if not isinstance(name, str):
-            raise ParameterError(f"bounds of {name!r}", "columns are called by text", "pass text")
-    intervals = (_validate.interval(ends, name) for name, ends in bounds.items())
-    return tuple(bounds), tuple(intervals)
-
-
-def _facts(grids: Grids, n: int) -> dict[str, Any]:
-    """Return what a stored table says of itself besides its counts."""
-    limits = grids.limits
-    return {
-        "columns": grids.names,
-        "bounds": grids.intervals,
-        "target": grids.target,
-        "B": limits.B,
-        "c": limits.c,
-        "master": limits.master,
-        "n": n,
-    }
-
-
-def _grids(facts: dict[str, Any]) -> Grids:
-    """Read the grids of a stored table, as carefully as those of a new one."""
-    bounds = dict(zip(facts["columns"], facts["bounds"], strict=True))
-    table = CountTable(
-        bounds, B=facts["B"], c=facts["c"], master=facts["master"], target=facts["target"]
-    )
-    return table.grids
+        value = place + refused.value
+        raise RefusedValueError(value, refused.reason, remedy, refused.column) from None
+    for values, name in zip(columns, names, strict=True):
+        if np.isnan(values).any():
+            raise RefusedValueError(f"{place}column {name}", "a value is missing", remedy, name)
+    return columns

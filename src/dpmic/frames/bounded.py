@@ -12,7 +12,7 @@ from dpmic import _validate
 from dpmic._validate import Interval
 from dpmic.errors import InputError, ParameterError, shown
 
-__all__ = ["bounded", "position"]
+__all__ = ["Unlisted", "bounded", "position"]
 
 
 class Columns(Protocol):
@@ -27,6 +27,10 @@ class Columns(Protocol):
 
 
 Chosen = TypeVar("Chosen", bound=Columns)
+
+
+class Unlisted(tuple[str, ...]):
+    """Names that errors do not list: those of a text are its first line, and may be a record."""
 
 
 def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
@@ -52,6 +56,9 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
     called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
     if called in names:
         return names.index(called)
+    if isinstance(names, Unlisted):
+        remedy = "check the first line of the text, and what separates its columns"
+        raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)
     close = difflib.get_close_matches(called or "", names)
     listed = ", ".join(map(repr, close or names[:10]))
     if not close and len(names) > 10:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from dpmic.counts.sources import Found
 from dpmic.errors import ParameterError, shown
-from dpmic.privacy.domain import shielded
+from dpmic.privacy.domain import Sealed, shielded
 from dpmic.privacy.ledger import Ledger
 
 __all__ = ["Account", "Steps", "account", "padded"]
@@ -56,18 +56,18 @@ class Account:
         account, the columns' names and n are added here.
         """
         if self.ledger is None:
-            private = steps.read()
-            return shielded(lambda: steps.publish(steps.compute(private)))
+            private = Sealed(steps.read)
+            return shielded(lambda: steps.publish(steps.compute(private.open())))
         ledger, question = self.ledger, self._question(source, asked)
         answer = ledger.answer(question)
         if answer is not None:
             return answer
         ledger.check(question, epsilon, delta)  # refused before a value is read
-        private = steps.read()
+        private = Sealed(steps.read)
         ledger.spend(question, epsilon, delta)  # committed before noise is drawn
 
         def draw_and_store() -> str:
-            exact = steps.compute(private)
+            exact = steps.compute(private.open())
             return ledger.settle(question, lambda: steps.publish(exact))
 
         return shielded(draw_and_store)

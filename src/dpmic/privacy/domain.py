@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
 from dpmic.counts.sources import Counting
-from dpmic.errors import InputError, ParameterError, RefusedValueError, UnreadableError
+from dpmic.errors import DpmicError, InputError, RefusedValueError, UnreadableError
 from dpmic.frames import Pair, Source
 
 __all__ = [
+    "Sealed",
     "opened",
     "private_columns",
     "private_counts",
@@ -51,19 +52,19 @@ def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
             )
         return columns
 
-    return _reading(read, source.names)
+    return _reading(read)
 
 
 def private_counts(
     source: Counting, intervals: tuple[Interval, ...], limits: Limits, target: str | None = None
 ) -> Counting:
     """Count the records of a stream by the same rules; errors name no file either."""
-    return _reading(lambda: source.counted(intervals, limits, target), source.names)
+    return _reading(lambda: source.counted(intervals, limits, target))
 
 
 def private_histogram(source: Counting, bounds: Bounds, m: int) -> NDArray[np.int64]:
     """Count the records of a stream in m x m cells, by the same rules."""
-    return _reading(lambda: source.histogram(bounds, m), source.names)
+    return _reading(lambda: source.histogram(bounds, m))
 
 
 def opened(call: Callable[[], Result]) -> Result:
@@ -71,6 +72,10 @@ def opened(call: Callable[[], Result]) -> Result:
     try:
         return call()
     except UnreadableError:
+        pass
+    except DpmicError:
+        raise
+    except Exception:  # of foreign code, whose words we do not know
         pass
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
@@ -80,16 +85,12 @@ def opened(call: Callable[[], Result]) -> Result:
     )
 
 
-def _reading(read: Callable[[], Result], names: tuple[str, ...]) -> Result:
+def _reading(read: Callable[[], Result]) -> Result:
     """Read, or refuse naming a column alone."""
     try:
         return opened(read)
     except RefusedValueError as refused:
         column = refused.column
-    except (InputError, ParameterError):
-        raise  # about types, lengths and options
-    except Exception:  # of the columns' own code, whose words we do not know
-        column = " or ".join(names)
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
@@ -103,6 +104,19 @@ def private_pair(source: Source) -> Pair:
     """Read two columns by :func:`private_columns`."""
     x, y = private_columns(source)
     return Pair(x, y, (source.names[0], source.names[1]))
+
+
+class Sealed(Generic[Result]):
+    """What was read, out of sight: tracebacks that print local variables show no more than this."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, read: Callable[[], Result]) -> None:
+        self._held = read()
+
+    def open(self) -> Result:
+        """Return it; only where :func:`shielded` holds."""
+        return self._held
 
 
 def shielded(call: Callable[[], Result]) -> Result:

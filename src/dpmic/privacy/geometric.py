@@ -21,7 +21,7 @@ from dpmic.counts.sources import Counting, Found
 from dpmic.frames import Pair
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy import noise
+from dpmic.privacy import noise, sensitivity
 from dpmic.privacy.domain import private_histogram
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.reminders import remind_of_bounds, warn_of_noise
@@ -115,6 +115,7 @@ class MICrGeometric(Mechanism):
     def setting(self, n: int) -> GeometricSetting:
         """Return everything that is fixed before data is looked at."""
         self._enough(n)
+        sensitivity.rounding(n, 4)  # refuses more records than the proof of rounding covers
         default = tuned.lookup_histogram(n, self.epsilon / self.rows_per_person)
         m = default.m if self.m is None else self.m
         B = _validate.cells(n, None, default.B if self.B is None else self.B)

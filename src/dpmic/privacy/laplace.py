@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from dpmic import _validate, summaries
 from dpmic._validate import Bounds, Limits, Master
+from dpmic.counts.fixed import fixed_limits
 from dpmic.counts.memory import Records
 from dpmic.counts.sources import Counting, Found
-from dpmic.counts.table import table_limits
 from dpmic.errors import ParameterError, shown
 from dpmic.frames import Pair
 from dpmic.grids import MassAxis, steps
@@ -34,7 +34,7 @@ from dpmic.privacy.orders import secret_order
 from dpmic.privacy.reminders import remind_of_bounds, warn_of_value_noise
 from dpmic.results import Release, noises
 from dpmic.statistics.characteristic import Search
-from dpmic.statistics.counted import counted_search
+from dpmic.statistics.counted import check_records, counted_search
 from dpmic.statistics.methods import range_search
 
 __all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]
@@ -202,7 +202,7 @@ class MICrLaplace(LaplaceMechanism):
         return sensitivity.micr(n, limits.B, statistic=self.statistic)
 
     def _counted(self, source: Counting) -> Counting:
-        limits = table_limits(self.B, self.c, self.master)
+        limits = fixed_limits(self.B, self.c, self.master)
         return private_counts(source, self.bounds, limits)
 
     def _counts(self, source: Counting, setting: LaplaceSetting) -> Counting:
@@ -214,6 +214,7 @@ class MICrLaplace(LaplaceMechanism):
             search = range_search(private.x, private.y, self.bounds, setting.limits)
         else:
             search = counted_search(private.whole, *private.names)
+            check_records(search, setting.n)
         return _READ_OFF[self.statistic](search.matrix())
 
     def public(self, limits: Limits) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dpmic.counts.sources import Counting, Found
 from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy.asked import loss
-from dpmic.privacy.domain import opened, private_pair, shielded
+from dpmic.privacy.domain import Sealed, opened, private_pair, shielded
 from dpmic.results import Release
 
 __all__ = ["Mechanism", "Noise", "Setting", "check_options"]
@@ -70,8 +70,8 @@ class Mechanism(ABC):
         source = self.known(opened(lambda: sources.find(x, y, data=data)))
         setting = self.setting(source.n)
         self.warn(setting)
-        private = self.read(source, setting)
-        return shielded(lambda: self.publish(self.score(private, setting), source, setting))
+        private = Sealed(lambda: self.read(source, setting))
+        return shielded(lambda: self.publish(self.score(private.open(), setting), source, setting))
 
     def known(self, source: Found) -> Found:
         """Return a source whose number of records is known; rows that come once are counted."""
@@ -88,17 +88,17 @@ class Mechanism(ABC):
 
     def _counted(self, source: Counting) -> Counting:
         """Count rows that can be read only once."""
-        raise self._in_memory
+        raise ParameterError(
+            f"mechanism {self.name!r}",
+            "it cannot count rows that are read only once",
+            "pass mechanism='micr-laplace', or data that can be read again",
+        )
 
     def _counts(self, source: Counting, setting: Any) -> Any:
         """Count rows that come in parts."""
-        raise self._in_memory
-
-    @property
-    def _in_memory(self) -> ParameterError:
-        return ParameterError(
+        raise ParameterError(
             f"mechanism {self.name!r}",
-            "its grids depend on all records, or are others than a count table's",
+            "it ranks all records together, so that counts do not do",
             "pass mechanism='micr-laplace', or the columns in memory",
         )
 

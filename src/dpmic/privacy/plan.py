@@ -16,7 +16,7 @@ from dpmic.results.plan import Expected, Kind, Plan
 
 __all__ = ["plan"]
 
-MOST_N = 10**9
+MOST_N = 2**40
 MOST_ERROR = 0.5
 """The constant 0.5 is never off by more."""
 SQUARE = ((0.0, 1.0), (0.0, 1.0))  # the noise does not depend on the bounds

@@ -44,8 +44,10 @@ def release(
     mechanism : {"micr-laplace", "mice-laplace", "micr-geometric"} or Mechanism
         Or an object such as :class:`dpmic.privacy.MICrLaplace`, with its own options.
     data : frame, path, stream or CountTable, optional
-        What ``x`` and ``y`` name columns of, as for :func:`dpmic.micr`. Rows that can be read
-        only once need a ``B`` and a ``c``; a count table has bounds, B and c of its own.
+        What ``x`` and ``y`` name columns of, as for :func:`dpmic.micr`. Each row must come from one
+        person's record alone: a query that puts an average, a rank or another person's value in it
+        breaks the guarantee. Rows that can be read only once need a ``B`` and a ``c``; a count
+        table has bounds, B and c of its own.
     person : array-like or str, optional
         Who each row belongs to. Only the first row of each person is used, so that n is the
         number of people.
@@ -99,7 +101,10 @@ def _of_table(
         return bounds, options
     limits = source.grids.limits
     known = {"B": limits.B, "c": limits.c, "master": limits.master}
-    return source.whole.bounds if bounds is None else bounds, {**known, **options}
+    taken = getattr(MECHANISMS.get(mechanism), "__dataclass_fields__", {})
+    if bounds is None and "bounds" in taken:
+        bounds = source.whole.bounds
+    return bounds, {name: own for name, own in known.items() if name in taken} | options
 
 
 def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:

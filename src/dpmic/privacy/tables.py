@@ -5,7 +5,6 @@ Everything here but :func:`scores` looks at labels and lengths alone.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,8 +15,9 @@ from numpy.typing import NDArray
 from dpmic import frames, summaries
 from dpmic._validate import Interval, Limits, Master
 from dpmic.counts import sources
+from dpmic.counts.fixed import fixed_limits, paired
 from dpmic.counts.sources import Counting, Found
-from dpmic.counts.table import CountTable, table_limits
+from dpmic.counts.table import CountTable
 from dpmic.grids import steps
 from dpmic.privacy.asked import LEAST_EPSILON, first_of_each
 from dpmic.privacy.charge import Steps
@@ -25,7 +25,7 @@ from dpmic.privacy.domain import opened, private_columns, private_counts
 from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.statistics import blocks
-from dpmic.statistics.counted import counted_search
+from dpmic.statistics.counted import check_records, counted_search
 from dpmic.statistics.methods import by_range
 
 __all__ = ["Question", "Table", "find", "known", "scores", "stand_in"]
@@ -52,10 +52,7 @@ class Table:
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """The candidates, by position: all pairs, or the target with each other column."""
-        columns = range(len(self.intervals))
-        if self.target is None:
-            return list(itertools.combinations(columns, 2))
-        return [(self.target, other) for other in columns if other != self.target]
+        return paired(len(self.intervals), self.target)
 
     @property
     def named_pairs(self) -> list[tuple[str, str]]:
@@ -136,9 +133,14 @@ class Question:
         """Compute MICr of every candidate, without noise: never to be shown."""
         if isinstance(private, Counting):
             pairs = self.table.named_pairs
-            found = (counted_search(private.whole, *pair).matrix() for pair in pairs)
-            return [summaries.mic(matrix) for matrix in found]
+            return [self._score(private.whole, pair) for pair in pairs]
         return scores(self.table, private, self.setting.limits)
+
+    def _score(self, table: CountTable, pair: tuple[str, str]) -> float:
+        """Compute MICr of one pair of a count table, without noise: never to be shown."""
+        search = counted_search(table, *pair)
+        check_records(search, self.setting.n)
+        return summaries.mic(search.matrix())
 
 
 def stand_in(table: Any, B: float | None, c: float | None, **options: Any) -> MICrLaplace:
@@ -158,8 +160,9 @@ def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
     has an interval for each column.
     """
     found = opened(lambda: sources.find_all(table))
-    if bounds is None and isinstance(found, Counting) and found.grids is not None:
-        bounds = found.whole.bounds
+    if isinstance(found, Counting) and found.grids is not None:
+        bounds = found.whole.bounds if bounds is None else bounds
+        target = found.grids.target if target is None else target
     source, intervals = frames.bounded(found, bounds)
     frames.refuse_single(source.names)
     names = source.names
@@ -177,7 +180,7 @@ def known(table: Table, whole: MICrLaplace) -> Table:
     if not isinstance(source, Counting) or not source.once:
         opened(lambda: source.n)
         return table
-    limits = table_limits(whole.B, whole.c, whole.master)
+    limits = fixed_limits(whole.B, whole.c, whole.master)
     return replace(table, source=private_counts(source, table.intervals, limits, table.target_name))
 
 

@@ -6,19 +6,26 @@ from typing import Any
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits
+from dpmic.counts.fixed import fixed_limits
 from dpmic.counts.sources import Counting
-from dpmic.counts.table import CountTable, table_limits
+from dpmic.counts.table import CountTable
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.statistics.characteristic import Search
-from dpmic.statistics.methods import Method
+from dpmic.statistics.methods import DEFAULT_C, Method
 
-__all__ = ["count", "counted_pair", "counted_search"]
+__all__ = ["check_records", "count", "counted_pair", "counted_search"]
 
 
 def counted_search(table: CountTable, x: str, y: str) -> Search:
     """Return the search of MICr of two of a table's columns."""
     return Search(*table.records(x, y), table.grids.cells.plan)
+
+
+def check_records(search: Search, n: int) -> None:
+    """Refuse a table that has changed since everything else was fixed for n records."""
+    if search.n != n:
+        raise InputError("a count table", "it was changed meanwhile", "let nothing change it")
 
 
 def counted_pair(
@@ -52,11 +59,11 @@ def count(source: Counting, intervals: Any, method: Method, missing: Missing) ->
 
 
 def _limits(source: Counting, method: Method) -> Limits:
-    """Return the grids; by default those of a table, or those for the number of records."""
+    """Return the grids; of what was left out a table has its own, and others what n asks for."""
     grids = source.grids
-    if grids is not None and (method.B, method.c, method.master) == (None, 15, "reshef"):
-        return grids.limits
-    B = method.B
-    if B is None:
-        B = _validate.cells(source.n, method.alpha, None) if grids is None else grids.limits.B
-    return table_limits(B, method.c, method.master)
+    if grids is not None:
+        own = grids.limits
+        B, c = own.B if method.B is None else method.B, own.c if method.c is None else method.c
+        return fixed_limits(B, c, own.master if method.master == "reshef" else method.master)
+    B = _validate.cells(source.n, method.alpha, None) if method.B is None else method.B
+    return fixed_limits(B, DEFAULT_C if method.c is None else method.c, method.master)

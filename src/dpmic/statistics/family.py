@@ -98,7 +98,7 @@ def micr(
     data: Any = None,
     alpha: float = 0.6,
     B: float | None = None,
-    c: float = 15,
+    c: float | None = None,
     master: Master = "reshef",
     missing: frames.Missing = "raise",
 ) -> Score:
@@ -120,7 +120,8 @@ def micr(
         Spark or a Dask DataFrame, whose rows are counted in one pass and never held; or their
         :class:`CountTable`, which has bounds, B, c and master of its own.
     alpha, B, c, master, missing
-        As for :func:`mice`. Rows that can be read only once need a ``B``.
+        As for :func:`mice`; c is 15 by default, too, or that of a count table. Rows that can be
+        read only once need a ``B``.
 
     Returns
     -------

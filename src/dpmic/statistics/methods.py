@@ -17,6 +17,7 @@ from dpmic.grids import Axis, MassAxis, RangeAxis, Steps, steps
 from dpmic.statistics.characteristic import Search
 
 __all__ = [
+    "DEFAULT_C",
     "Binned",
     "Method",
     "Statistic",
@@ -27,6 +28,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Statistic = Literal["mice", "micr", "mic"]
+
+DEFAULT_C = 15.0
 
 MAX_UNCONSTRAINED = 4_000
 """Most records with c = inf: the search is quadratic in them."""
@@ -46,7 +49,7 @@ class Method:
     statistic: Statistic
     alpha: float
     B: float | None
-    c: float
+    c: float | None  # None: 15
     master: Master = "reshef"
 
     def limits(self, n: int) -> Limits:
@@ -56,7 +59,7 @@ class Method:
             n,
             alpha=self.alpha,
             B=self.B,
-            c=self.c,
+            c=DEFAULT_C if self.c is None else self.c,
             master="minepy" if self.statistic == "mic" else sized,
             atoms=math.inf if self.statistic == "micr" else n,
         )

@@ -41,7 +41,7 @@ def pairwise(
     bounds: Any = None,
     alpha: float = 0.6,
     B: float | None = None,
-    c: float = 15,
+    c: float | None = None,
     master: Master = "reshef",
     tic: bool = False,
     pvalues: bool = False,
@@ -68,7 +68,8 @@ def pairwise(
         For ``micr``: ``{"age": (0, 120), ...}`` for the columns that take part, or an interval
         for each column.
     alpha, B, c, master
-        As for :func:`mice`; ``mic`` has a master of its own.
+        As for :func:`mice`; c is 15 by default, too, or that of a count table. ``mic`` has a
+        master of its own.
     tic : bool
         Whether to return the Total Information Coefficient too. It needs every entry of each
         characteristic matrix; the largest alone is found sooner.

@@ -35,9 +35,12 @@ class Stream(ABC):
     ----------
     once : bool
         Whether the rows can be read only once.
+    here : bool
+        Whether they are read in this process, as one part.
     """
 
     once: bool = False
+    here: bool = False
 
     @property
     @abstractmethod
@@ -82,6 +85,8 @@ class Stream(ABC):
 
 class LocalStream(Stream):
     """A stream whose rows are read in this process, as one part."""
+
+    here = True
 
     @abstractmethod
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,10 @@ from dpmic.frames.streams.base import Batch, LocalStream, guarded
 __all__ = ["Batches", "Reader", "opened"]
 
 ONCE = "its rows can be read only once"
+
+_KEPT: deque[tuple[Any, Any]] = deque(maxlen=4)
+"""The first batches of iterators that nothing else was taken from yet: a call that is refused may
+be made again, corrected, with the same iterator."""
 
 
 def opened(data: Any) -> LocalStream | None:
@@ -34,7 +39,7 @@ class Batches(LocalStream):
     def __init__(self, source: Iterable[Any]) -> None:
         self.once = isinstance(source, Iterator)
         self._source: Iterable[Any] | None = source
-        self._first: Any = None
+        self._first = next((first for given, first in _KEPT if given is source), None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,7 +64,7 @@ class Batches(LocalStream):
             _check_arrow(first, 1)
             self._first = first
             if self.once:
-                self._source = itertools.chain([first], self._source)
+                _KEPT.append((self._source, first))
         return self._first
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
@@ -69,6 +74,10 @@ class Batches(LocalStream):
         source = self._source
         if self.once:
             self._source = None
+            kept = [one for one in _KEPT if one[0] is not source]
+            _KEPT.clear()
+            _KEPT.extend(kept)
+            source = itertools.chain([self._first], source)
         for number, batch in enumerate(source, 1):
             _check_arrow(batch, number)
             if batch.schema is not schema:

@@ -29,7 +29,7 @@ class Relation(LocalStream):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns."""
-        return tuple(self._relation.columns)
+        return tuple(attempted(lambda: self._relation.columns, *BLAMED))
 
     def count(self) -> int:
         """Return the number of rows, counted by DuckDB."""

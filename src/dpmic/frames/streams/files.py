@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from dpmic.errors import RefusedValueError, UnreadableError, shown
+from dpmic.frames.bounded import Unlisted
 from dpmic.frames.streams.base import Batch, LocalStream, attempted, guarded
 from dpmic.frames.streams.texts import Texts
 
 __all__ = ["Files", "opened"]
 
 ENDINGS = (".arrow", ".csv", ".feather", ".parquet", ".tsv")
-TEXTS = (".csv", ".tsv")
 
 ROWS = 2**16
 """Rows that are read together: enough for speed, and few against the rest of the memory."""
@@ -52,7 +52,11 @@ class Files(LocalStream):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns, of the first file's where nobody said otherwise."""
-        return tuple(self._dataset.schema.names)
+        names = self._dataset.schema.names
+        if not _is_text(self._dataset):
+            return tuple(names)
+        _refuse_numbers(names, self._dataset.files[0])
+        return Unlisted(names)
 
     def count(self) -> int:
         """Return the number of rows: of Parquet and Arrow files without reading them."""
@@ -173,11 +177,19 @@ def _written(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
     from pyarrow import csv
 
     form = fragment.format
-    options = form.default_fragment_scan_options.read_options
+    scan = form.default_fragment_scan_options
+    options, asked = scan.read_options, scan.convert_options
     options.block_size = BLOCK
     kept = csv.ConvertOptions(
-        include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
+        include_columns=list(columns),
+        column_types=dict.fromkeys(columns, pa.string()),
+        null_values=asked.null_values,
+        strings_can_be_null=True,
     )
+    if asked.decimal_point != ".":
+        raise UnreadableError(
+            _place(fragment) or "a dataset", "its decimal point is no point", "write points"
+        )
     with (
         fragment.open() as source,
         csv.open_csv(source, options, form.parse_options, kept) as reader,
@@ -204,10 +216,11 @@ def _fresh(fragment: Any) -> Any:
     )
 
 
-def _is_text(fragment: Any) -> bool:
+def _is_text(files: Any) -> bool:
+    """Tell whether a fragment or a dataset is of text."""
     from pyarrow import dataset as ds
 
-    return isinstance(getattr(fragment, "format", None), ds.CsvFileFormat)
+    return isinstance(getattr(files, "format", None), ds.CsvFileFormat)
 
 
 def _folders(fragment: Any) -> dict[str, Any]:
@@ -243,6 +256,10 @@ def _dataset(paths: list[str]) -> Any:
     from pyarrow.fs import LocalFileSystem
 
     files = [file for path in paths for file in _files(path)]
+    if len({os.path.realpath(file) for file in files}) < len(files):
+        raise UnreadableError(
+            f"{len(files)} files", "one of them is named twice", "name each file once"
+        )
     kinds = {os.path.splitext(file)[1].lower() for file in files}
     if len(kinds) > 1:
         raise UnreadableError(
@@ -253,9 +270,7 @@ def _dataset(paths: list[str]) -> Any:
     (kind,) = kinds
     form = _format(kind)
     remedy = f"check that it is a whole and valid {kind} file"
-    schema = attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
-    if kind in TEXTS:
-        _refuse_numbers(schema.names, files[0])
+    attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
     named = {"partitioning": "hive", "partition_base_dir": folder} if folder else {}
     return attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
