@@ -116,7 +116,7 @@ def test_addition_changes_neither_table():
     a, b = (made(columns(rng, n), B=16, c=5) for n in (40, 50))
     before = a.to_bytes(), b.to_bytes()
     assert a + b == b + a != a
-    assert (a + b).n == 90
+    assert (a + b).n == sum([a, b]).n == 90
     assert (a.to_bytes(), b.to_bytes()) == before
 
 
@@ -136,7 +136,7 @@ def test_other_grids_are_refused(other, named):
     table = dpmic.CountTable(BOUNDS, B=16)
     with pytest.raises(dpmic.InputError, match="other grids") as refused:
         table + other
-    assert f"their {named} are" in str(refused.value)
+    assert f"{named} " in str(refused.value)
     assert other != table
 
 

@@ -667,7 +667,7 @@ def test_what_is_not_a_frame(call: Callable[..., Any], data: Any) -> None:
 @pytest.mark.parametrize("wrap", [lambda d: d, nw.from_native], ids=["polars", "narwhals"])
 def test_lazy_frames(wrap: Callable[..., Any]) -> None:
     lazy = wrap(pl.LazyFrame({"a": Y, "b": Y}))
-    words = "has type LazyFrame: its rows are not computed yet; call .collect() first."
+    words = "has type LazyFrame: its rows are not computed yet; collect them first: .collect(),"
     refuses(f"the table {words}", table, lazy)
     refuses(f"data {words}", pair, "a", "b", data=lazy)
 

@@ -116,7 +116,7 @@ def test_broken_files_are_named(two):
 
 
 def test_what_cannot_be_opened(two):
-    with pytest.raises(UnreadableError, match="none.parquet: there is no such file"):
+    with pytest.raises(InputError, match="none.parquet: there is no such file"):
         frames.stream(str(two / "none.parquet"))
     (two / "notes.txt").touch()
     with pytest.raises(UnreadableError, match="notes.txt: the ending '.txt' is not known"):
@@ -125,7 +125,7 @@ def test_what_cannot_be_opened(two):
     with pytest.raises(UnreadableError, match=r"several kinds, \.csv, \.parquet"):
         frames.stream(two)
     (two / "empty").mkdir()
-    with pytest.raises(UnreadableError, match="no file in this folder"):
+    with pytest.raises(InputError, match="no file in this folder"):
         frames.stream(two / "empty")
 
 

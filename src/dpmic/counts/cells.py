@@ -8,7 +8,7 @@ is the sum of what its atom on x and its atom on y contribute.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -85,15 +85,14 @@ class Cells:
     first: NDArray[np.int32]
     second: NDArray[np.int32]
 
-    def table(self, counts: Counts, turn: int, step: Step) -> Counts:
-        """Return the counts [column, master part] of a step; ``turn`` 0: the columns are on x."""
-        place = next(i for i, own in enumerate(self.shared) if step in own.steps)
+    def place(self, step: Step) -> int:
+        """Return in which table a step is."""
+        return next(i for i, own in enumerate(self.shared) if step in own.steps)
+
+    def table(self, counts: Counts, turn: int, place: int) -> Counts:
+        """Return a table; ``turn`` 0: its columns are on x."""
         own, start = self.shared[place], self.starts[turn * len(self.shared) + place]
-        whole = counts[start : start + own.size].reshape(own.shape)
-        edges = self.family.edges
-        columns = np.add.reduceat(whole, own.fixed[edges[step.columns][:-1]], axis=0)
-        merged: Counts = np.add.reduceat(columns, own.free[edges[int(step.master)][:-1]], axis=1)
-        return merged
+        return counts[start : start + own.size].reshape(own.shape)
 
 
 @lru_cache(maxsize=8)
@@ -163,13 +162,26 @@ class CellRecords(Records):
     counts: Counts
     turn: int
     records: int
+    _sums: dict[int, Counts] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
         """The number of records."""
         return self.records
 
+    def _before(self, place: int) -> Counts:
+        """Return the counts of all parts before each one of the columns: steps take differences."""
+        if place not in self._sums:
+            table = self.cells.table(self.counts, self.turn, place)
+            self._sums[place] = np.concatenate((np.zeros_like(table[:1]), np.cumsum(table, axis=0)))
+        return self._sums[place]
+
     def count(self, step: Step) -> Counted:
         """Return the counts of one step."""
-        table = memory.narrowed(self.cells.table(self.counts, self.turn, step), self.n)
-        return Counted(table, self.fixed.columns(step.columns), self.free.master(step.master))
+        place = self.cells.place(step)
+        own, sums = self.cells.shared[place], self._before(place)
+        columns, master = self.fixed.columns(step.columns), self.free.master(step.master)
+        at = np.append(own.fixed[columns[:-1]], own.shape[0])
+        table = np.add.reduceat(np.diff(sums[at], axis=0), own.free[master[:-1]], axis=1)
+        table = memory.narrowed(table, self.n)
+        return Counted(table, columns, master)

@@ -59,9 +59,9 @@ class Grids:
             ("target", self.target, other.target),
         ):
             if mine != theirs:
-                return f"their {name} are {mine} and {theirs}"
+                return f"{name} {mine} and {theirs}"
         a, b = ((own.B, own.c, own.master) for own in (self.limits, other.limits))
-        return f"their (B, c, master) are {a} and {b}"
+        return f"(B, c, master) = {a} and {b}"
 
 
 def paired(columns: int, target: int | None) -> list[tuple[int, int]]:

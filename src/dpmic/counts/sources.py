@@ -93,7 +93,9 @@ class Counting:
         """Refuse rows that came or went since they were counted."""
         if "n" in self.__dict__ and n != self.n:
             raise InputError(
-                f"{n} rows", f"there were {self.n} before", "let nothing change the data"
+                "the number of rows",
+                "it has changed since the rows were counted",
+                "let nothing change the data, nor a query draw them at random",
             )
 
 

@@ -229,6 +229,11 @@ class CountTable:
         total += self
         return total.__iadd__(other)
 
+    def __radd__(self, other: object) -> CountTable:
+        if other == 0:  # where sum begins
+            return self
+        return NotImplemented
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CountTable):
             return NotImplemented

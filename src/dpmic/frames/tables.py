@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -298,8 +299,13 @@ def _open(
     if nw.dependencies.is_into_dataframe(frame):
         return frame, list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
     what = f"{role} has type {type(frame).__name__}"
+    if isinstance(frame, os.PathLike) or (isinstance(frame, str) and os.path.exists(frame)):
+        raise InputError(
+            what, "this needs records in memory, and was given a path", "read it first"
+        )
     if isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame):
-        raise InputError(what, "its rows are not computed yet", "call .collect() first")
+        remedy = "collect them first: .collect(), .compute(), .toPandas() or .arrow()"
+        raise InputError(what, "its rows are not computed yet", remedy)
     raise InputError(what, "this is not a frame", remedy)
 
 

@@ -95,7 +95,7 @@ def _reading(read: Callable[[], Result]) -> Result:
     raise InputError(
         f"column {column}",
         "a private release takes finite numbers, and a value is missing, infinite or no number "
-        "that float64 holds exactly",
+        "that float64 holds exactly, or a part of the data has the column in another type or not",
         "fill or clip such values by a rule for one record, as .fillna(0); dropping rows changes n",
     )
 

@@ -17,6 +17,13 @@ from dpmic.statistics.methods import DEFAULT_C, Method
 __all__ = ["check_records", "count", "counted_pair", "counted_search"]
 
 
+CELL = 8 * 1.7
+"""Bytes of counts of one pair for each unit of c B^2, about."""
+
+MOST_BY_DEFAULT = 2**28
+"""Bytes that a pair may take where nobody has asked for as many cells."""
+
+
 def counted_search(table: CountTable, x: str, y: str) -> Search:
     """Return the search of MICr of two of a table's columns."""
     return Search(*table.records(x, y), table.grids.cells.plan)
@@ -65,5 +72,15 @@ def _limits(source: Counting, method: Method) -> Limits:
         own = grids.limits
         B, c = own.B if method.B is None else method.B, own.c if method.c is None else method.c
         return fixed_limits(B, c, own.master if method.master == "reshef" else method.master)
-    B = _validate.cells(source.n, method.alpha, None) if method.B is None else method.B
-    return fixed_limits(B, DEFAULT_C if method.c is None else method.c, method.master)
+    c = DEFAULT_C if method.c is None else method.c
+    if method.B is not None:
+        return fixed_limits(method.B, c, method.master)
+    limits = fixed_limits(_validate.cells(source.n, method.alpha, None), c, method.master)
+    size = CELL * limits.c * limits.B**2
+    if size > MOST_BY_DEFAULT:
+        raise ParameterError(
+            f"B = {limits.B:.0f}, the default for n = {source.n}",
+            f"its counts would take {size / 2**30:.1f} GiB",
+            "pass B=100, c=5, or an alpha",
+        )
+    return limits

@@ -173,6 +173,9 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     lines = [line.rstrip(" .") for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    if causes:  # as Java has it: the last one is the first
+        return causes[-1].removeprefix("Caused by: ")
     # A traceback of another process, told in words, ends with the first line that is not indented.
     told = itertools.dropwhile(lambda line: "Traceback (most recent call last)" not in line, lines)
     ends = (line for line in itertools.islice(told, 1, None) if not line[0].isspace())

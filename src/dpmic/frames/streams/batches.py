@@ -59,7 +59,9 @@ class Batches(LocalStream):
             first = next(iter(self._source), None)
             if first is None:
                 raise InputError(
-                    "an iterator of batches", "it is empty", "pass at least one batch, of any size"
+                    "an iterator of batches",
+                    "it is empty, or was used before",
+                    "make a new one for each use, of at least one batch",
                 )
             _check_arrow(first, 1)
             self._first = first

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from dpmic.errors import RefusedValueError, UnreadableError, shown
+from dpmic.errors import InputError, RefusedValueError, UnreadableError, shown
 from dpmic.frames.bounded import Unlisted
 from dpmic.frames.streams.base import Batch, LocalStream, attempted, guarded
 from dpmic.frames.streams.texts import Texts
@@ -290,8 +290,10 @@ def _files(path: str) -> list[str]:
     """Return a file, or all files in a folder, in order of their names."""
     if not os.path.isdir(path):
         if not os.path.exists(path):
-            remedy = "check the name and the folder; for other places pass a pyarrow dataset"
-            raise UnreadableError(path, "there is no such file", remedy)
+            remedy = (
+                "check the name; pass several files as a list, other places as a pyarrow dataset"
+            )
+            raise InputError(path, "there is no such file", remedy)  # what was asked is no secret
         found = [path]
     else:
         found = [
@@ -306,9 +308,10 @@ def _files(path: str) -> list[str]:
         if ending not in ENDINGS:
             reason = f"the ending {ending!r} is not known"
             remedy = f"use one of {', '.join(ENDINGS)}; in a folder all files are read"
-            raise UnreadableError(file, reason, remedy)
+            kind = InputError if file == path else UnreadableError
+            raise kind(file, reason, remedy)
     if not found:
-        raise UnreadableError(path, "there is no file in this folder", "check its name")
+        raise InputError(path, "there is no file in this folder", "check its name")
     return sorted(found)
 
 
