@@ -268,7 +268,7 @@ class TestInverse:
         ({"n": 100, "epsilon": "1"}, "real number"),
         ({"n": 100.5, "epsilon": 1}, "whole number"),
         ({"n": True, "epsilon": 1}, "whole number"),
-        ({"n": 10**10, "epsilon": 1}, "too large"),
+        ({"n": 2**41, "epsilon": 1}, "too large"),
         ({"n": 100, "error": 0}, "above 0 and at most 0.5"),
         ({"n": 100, "error": 0.51}, "above 0 and at most 0.5"),
         ({"n": 100, "error": float("nan")}, "real number"),

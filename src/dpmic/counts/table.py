@@ -230,9 +230,7 @@ class CountTable:
         return total.__iadd__(other)
 
     def __radd__(self, other: object) -> CountTable:
-        if other == 0:  # where sum begins
-            return self
-        return NotImplemented
+        return self + CountTable.empty(self.grids) if other == 0 else NotImplemented  # of sum
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CountTable):
@@ -245,8 +243,9 @@ class CountTable:
 
     def __repr__(self) -> str:
         pairs = len(self.grids.pairs)
+        n = "interrupted" if self._n is None else f"n = {self._n}"
         return (
-            f"CountTable(n = {self.n}, {len(self.names)} columns, {pairs} pair{'s' * (pairs > 1)}: "
+            f"CountTable({n}, {len(self.names)} columns, {pairs} pair{'s' * (pairs > 1)}: "
             "exact counts, not a release)"
         )
 
