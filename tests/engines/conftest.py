@@ -41,7 +41,7 @@ def engine(request, tmp_path):
     return kind(tmp_path, request.getfixturevalue)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def dask_cluster():
     """Two worker processes, which their nannies start again."""
     distributed = pytest.importorskip("distributed")
@@ -54,7 +54,7 @@ def dask_cluster():
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spark():
     """A session whose tasks may be tried four times, as on a cluster."""
     sql = pytest.importorskip("pyspark.sql")

@@ -27,7 +27,7 @@ class Engine:
 
     def __init__(self, folder, ask):
         self.folder = folder
-        self.ask = ask  # for a fixture of the whole session, by name
+        self.ask = ask  # for a fixture of the module, by name
 
     @classmethod
     def absent(cls):
