@@ -53,6 +53,12 @@ class Counting:
         """Those of a table that was counted before."""
         return self.data.grids if isinstance(self.data, CountTable) else None
 
+    def bounds(self, given: Any) -> Any:
+        """Return bounds that were given, or by name those that a table has of its own."""
+        if given is not None or not isinstance(self.data, CountTable):
+            return given
+        return {name: self.data.bounds[name] for name in self.names}
+
     def select(self, places: Sequence[int]) -> Counting:
         """Return some of the columns."""
         return replace(self, names=type(self.names)(self.names[i] for i in places))

@@ -102,8 +102,8 @@ def _of_table(
     limits = source.grids.limits
     known = {"B": limits.B, "c": limits.c, "master": limits.master}
     taken = getattr(MECHANISMS.get(mechanism), "__dataclass_fields__", {})
-    if bounds is None and "bounds" in taken:
-        bounds = source.whole.bounds
+    if "bounds" in taken:
+        bounds = source.bounds(bounds)
     return bounds, {name: own for name, own in known.items() if name in taken} | options
 
 

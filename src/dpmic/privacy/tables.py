@@ -161,7 +161,7 @@ def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
     """
     found = opened(lambda: sources.find_all(table))
     if isinstance(found, Counting) and found.grids is not None:
-        bounds = found.whole.bounds if bounds is None else bounds
+        bounds = found.bounds(bounds)
         target = found.grids.target if target is None else target
     source, intervals = frames.bounded(found, bounds)
     frames.refuse_single(source.names)

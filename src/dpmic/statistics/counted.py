@@ -39,10 +39,8 @@ def counted_pair(
     source: Counting, bounds: Any, method: Method, missing: Missing
 ) -> tuple[Limits, Bounds, Search]:
     """Return the grids and the search of two columns."""
-    if bounds is None and source.grids is not None:
-        known = source.whole.bounds
-        bounds = tuple(known[name] for name in source.names)
-    box = _validate.bounds(bounds)
+    own = source.bounds(bounds)
+    box = _validate.bounds(own if own is bounds else tuple(own.values()))
     table = count(source, box, method, missing)
     return table.grids.limits, box, counted_search(table, *source.names)
 

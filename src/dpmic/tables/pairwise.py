@@ -242,9 +242,7 @@ def _counted(
                 "it needs all records, and these come in parts",
                 "pass statistic='micr' without p-values, or the records in memory",
             )
-    if bounds is None and whole.grids is not None:
-        bounds = whole.whole.bounds
-    source, intervals = _bounded(whole, method, bounds)
+    source, intervals = _bounded(whole, method, whole.bounds(bounds))
     frames.refuse_single(source.names)
     table = count(source, intervals, method, missing)
     side = CountedSide(source.names, (), intervals, table)

@@ -27,6 +27,8 @@ class Batch(NamedTuple):
 
 Work = Callable[[Iterator[Batch]], Part]
 
+_END = object()
+
 
 class Stream(ABC):
     """Rows that come in parts: from files, an engine or an iterator.
@@ -97,33 +99,27 @@ class LocalStream(Stream):
             yield work(batches)
 
 
+def attempted(call: Callable[[], Item], source: str, remedy: str) -> Item:
+    """Return what foreign code returns; its errors become one of ours that names the source."""
+    try:
+        return call()
+    except DpmicError:
+        raise
+    except Exception as error:  # foreign code, with errors of its own
+        words = _words(error)
+    # Foreign words may hold a value; raised here, no context holds one either.
+    raise UnreadableError(source, words, remedy)
+
+
 def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
-    """Yield from foreign code, whose errors become one of ours that names the source."""
+    """Yield from foreign code, by the same rule."""
     iterator = iter(items)
     try:
-        while True:
-            try:
-                item = next(iterator)
-            except StopIteration:
-                return
-            except DpmicError:
-                raise
-            except Exception as error:  # foreign code, with errors of its own
-                words = _words(error)
-            else:
-                yield item
-                continue
-            # Foreign words may hold a value; raised here, no context holds one either.
-            raise UnreadableError(source, words, remedy)
+        while (item := attempted(lambda: next(iterator, _END), source, remedy)) is not _END:
+            yield item  # type: ignore[misc] # not the end
     finally:
         if hasattr(iterator, "close"):
             iterator.close()
-
-
-def attempted(call: Callable[[], Item], source: str, remedy: str) -> Item:
-    """Return what foreign code returns; its errors become one of ours that names the source."""
-    (result,) = guarded((call() for _ in range(1)), source, remedy)
-    return result
 
 
 def carried(work: Work[Any], batches: Iterator[Batch]) -> bytes:
