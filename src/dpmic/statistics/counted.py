@@ -40,7 +40,7 @@ def counted_pair(
 ) -> tuple[Limits, Bounds, Search]:
     """Return the grids and the search of two columns."""
     own = source.bounds(bounds)
-    box = _validate.bounds(own if own is bounds else tuple(own.values()))
+    box = _validate.bounds(own if own is bounds else [own[name] for name in source.names])
     table = count(source, box, method, missing)
     return table.grids.limits, box, counted_search(table, *source.names)
 
