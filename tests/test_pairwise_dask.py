@@ -265,7 +265,7 @@ def test_what_was_finished_is_kept(asked, tmp_path, number):
         _, err = process.communicate(timeout=30)
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
     assert process.returncode == -number, err
     if number == signal.SIGINT:
         assert err.count("Traceback") == 1, err

@@ -91,7 +91,7 @@ def audit(
         neighbours = _worst_case(mechanism, n)
     first, second = _outputs(mechanism, neighbours, runs)
     half = runs // 2
-    event, swapped = _most_telling(first[:half], second[:half])
+    event, swapped = _most_telling(first[:half], second[:half], miss)
     likely, unlikely = (second, first) if swapped else (first, second)
     lower = _log_ratio(
         _hits(likely[half:], event), _hits(unlikely[half:], event), runs - half, miss
@@ -150,10 +150,10 @@ def _hits(outputs: Floats, event: Event) -> int:
     return int(np.sum(outputs <= threshold if kind == "<=" else outputs >= threshold))
 
 
-def _most_telling(first: Floats, second: Floats) -> tuple[Event, bool]:
+def _most_telling(first: Floats, second: Floats, miss: float) -> tuple[Event, bool]:
     """Return the event with the largest estimated log ratio, and whether it favours the second.
 
-    Estimates are Clopper-Pearson bounds too, so that rare events do not win by luck.
+    Events are chosen by the bound that they are judged by, so that rare ones do not win by luck.
     """
     thresholds = np.unique(np.quantile(np.concatenate((first, second)), np.linspace(0, 1, 101)))
     candidates = [(kind, float(t)) for kind in ("<=", ">=") for t in thresholds]
@@ -161,7 +161,7 @@ def _most_telling(first: Floats, second: Floats) -> tuple[Event, bool]:
     for event in candidates:
         a, b = _hits(first, event), _hits(second, event)
         for likely, unlikely, swapped in ((a, b, False), (b, a, True)):
-            ratio = _log_ratio(likely, unlikely, first.size, 0.05)
+            ratio = _log_ratio(likely, unlikely, first.size, miss)
             if ratio > best:
                 best, chosen = ratio, (event, swapped)
     return chosen
