@@ -50,3 +50,10 @@ def die_once(marker, bounds, batches):
             continue
         os.kill(os.getpid(), signal.SIGKILL)
     return table
+
+
+def spark_setting(name, batches):
+    """The value that a task of Spark sees of a setting."""
+    from pyspark import TaskContext
+
+    return TaskContext.get().getLocalProperty(name), rows(batches)

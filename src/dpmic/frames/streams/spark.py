@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from dpmic.frames.streams.base import (
@@ -12,7 +12,6 @@ from dpmic.frames.streams.base import (
     Part,
     Stream,
     Work,
-    added,
     arrived,
     attempted,
     carried,
@@ -25,6 +24,12 @@ BLAMED = ("a Spark DataFrame", "check its query, and that its workers can import
 
 ROWS = 2**16
 """Rows that are handed over together: Spark's own batches have 10,000."""
+
+AT_ONCE = 2**28
+"""Bytes of results, about, that the driver fetches together."""
+
+LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
+NO_LIMIT = 2**31 - 1
 
 
 def opened(data: Any) -> Stream | None:
@@ -56,12 +61,37 @@ class SparkRows(Stream):
             yield arrived(bytes(row[0]))
 
     def _run(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Any]:
+        from pyspark import StorageLevel
+
         # Under plain names: mapInArrow itself would take "a.b" for a field, and "*" for all.
         plain = (f"{_quoted(name)} AS c{i}" for i, name in enumerate(columns))
         chosen = self._frame.selectExpr(*plain)
         parts = chosen.mapInArrow(_partition(list(columns), work), "part binary")
-        # Added by a worker: the driver need not hold the results of all partitions at once.
-        yield from parts.repartition(1).mapInArrow(_sum, "part binary").toLocalIterator()
+        try:
+            with _unweighed(self._frame.sparkSession.conf):
+                kept = parts.persist(StorageLevel.DISK_ONLY)
+                size = sum(row[0] for row in kept.selectExpr("length(part)").collect())
+            # The driver need not hold the results of all partitions at once.
+            yield from kept.coalesce(1 + size // AT_ONCE).toLocalIterator()
+        finally:
+            parts.unpersist()
+
+
+@contextmanager
+def _unweighed(settings: Any) -> Iterator[None]:
+    """Let the number of rows alone limit batches, while a query of ours runs.
+
+    To hold its limit of bytes Spark weighs the whole batch after each row, which takes longer
+    than all the rest (docs/speed.md). A limit that somebody has set for the session stays.
+    """
+    if LIMIT in settings.getAll:
+        yield
+        return
+    settings.set(LIMIT, NO_LIMIT)
+    try:
+        yield
+    finally:
+        settings.unset(LIMIT)
 
 
 def _partition(columns: list[str], work: Work[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -74,18 +104,6 @@ def _partition(columns: list[str], work: Work[Any]) -> Callable[[Iterator[Any]],
         yield pa.record_batch([pa.array([packed], pa.binary())], names=["part"])
 
     return run
-
-
-def _sum(batches: Iterator[Any]) -> Iterator[Any]:
-    """Add the results of all partitions."""
-    import pyarrow as pa
-
-    first = next(batches, None)
-    if first is not None:
-        cells = itertools.chain.from_iterable(
-            batch.column(0).to_pylist() for batch in itertools.chain([first], batches)
-        )
-        yield pa.record_batch([pa.array([added(cells)], pa.binary())], names=["part"])
 
 
 def _grouped(batches: Iterator[Any], columns: list[str]) -> Iterator[Batch]:
