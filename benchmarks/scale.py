@@ -151,9 +151,9 @@ def against_spark(path: Path, rows: int) -> None:
     session.sparkContext.setLogLevel("ERROR")
     frame = session.read.parquet(str(path))
     assert counted(frame, PAIR, 100) == counted(path, PAIR, 100)  # and starts the workers
-    session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", 2**31 - 1)  # as dpmic does
     best(lambda: counted(frame, PAIR, 100))  # until its code is compiled
     spark = best(lambda: counted(frame, PAIR, 100))
+    session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", 2**31 - 1)  # as dpmic does
     bare = best(lambda: frame.mapInArrow(length, "n long").collect())
     arrow = best(lambda: counted(path, PAIR, 100))
     print(

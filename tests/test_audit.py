@@ -65,6 +65,14 @@ def test_the_published_geom_is_caught():
     assert not bound.holds
 
 
+def test_events_are_chosen_by_the_bound_that_judges_them():
+    """A rare event, 30 times against 2, looks best at 95%, and tells little at 99.9%."""
+    first = np.repeat([-1.0, 0.0, 9.0], [5000, 4970, 30])
+    second = np.repeat([-1.0, 0.0, 9.0], [8161, 1837, 2])
+    assert _most_telling(first, second, 0.05) == ((">=", 9.0), False)
+    assert _most_telling(first, second, 0.001) == ((">=", 0.0), False)
+
+
 def test_a_quick_audit_of_each_mechanism():
     for mechanism in (MICrLaplace(1.0, BOX), MICeLaplace(1.0)):
         bound = dpmic.audit(mechanism, runs=2_000)

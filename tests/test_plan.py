@@ -360,11 +360,11 @@ class TestResult:
 @pytest.mark.full
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_a_plan_says_what_releases_do(epsilon):
-    """Errors of real releases, with OpenDP's noise, on 63 of the distributions."""
+    """Errors of real releases, with OpenDP's noise, on a third of the distributions."""
     distributions = family((0.3, 0.6, 0.9))
     targets = np.array([dpmic.mic_star(q, master=80, columns=120) for q in distributions])
     rng = np.random.default_rng(11)
-    n, runs = 1000, 6
+    n, runs = 1000, 60  # standard errors of 2%
     off = {name: np.zeros((len(distributions), 2)) for name in LAPLACE}
     for i, q in enumerate(distributions):
         for _ in range(runs):
@@ -377,5 +377,5 @@ def test_a_plan_says_what_releases_do(epsilon):
     planned = dpmic.plan(n, epsilon)
     for name in LAPLACE:
         value, estimate = weights(targets) @ off[name]
-        assert value == pytest.approx(planned[name].value, rel=0.15)
-        assert estimate == pytest.approx(planned[name].estimate, rel=0.15)
+        assert value == pytest.approx(planned[name].value, rel=0.2)
+        assert estimate == pytest.approx(planned[name].estimate, rel=0.2)

@@ -56,4 +56,4 @@ def spark_setting(name, batches):
     """The value that a task of Spark sees of a setting."""
     from pyspark import TaskContext
 
-    return TaskContext.get().getLocalProperty(name), rows(batches)
+    return [TaskContext.get().getLocalProperty(name)]

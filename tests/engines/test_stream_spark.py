@@ -1,43 +1,59 @@
-"""What a session of Spark keeps of us: nothing, neither a setting nor a result."""
+"""What a session of Spark keeps of us: nothing. And how much it hands over at once."""
 
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from engine_works import fail, refuse, rows, spark_setting
+from engine_works import fail, refuse, spark_setting
 
 import dpmic
 from dpmic import frames
 from dpmic.frames.streams import spark as module
+from dpmic.frames.streams.spark import MOST_BYTES, MOST_ROWS, NO_LIMIT, PIECE
 
 pytestmark = pytest.mark.full
 
 
 @pytest.fixture
 def session(spark):
-    assert module.LIMIT not in spark.conf.getAll
+    assert MOST_BYTES not in spark.conf.getAll
     yield spark
-    spark.conf.unset(module.LIMIT)
-    assert spark.sparkContext._jsc.getPersistentRDDs().isEmpty()
+    for name in (MOST_BYTES, MOST_ROWS):
+        spark.conf.unset(name)
 
 
-def folded(session, work, partitions=3):
-    frame = session.range(0, 10, 1, partitions).selectExpr("cast(id AS double) AS x")
+def folded(session, work):
+    frame = session.range(0, 10, 1, 3).selectExpr("cast(id AS double) AS x")
     return list(frames.stream(frame).fold(["x"], work))
 
 
+def limits(session):
+    """The limits of bytes that the tasks of a reading see."""
+    (seen,) = folded(session, partial(spark_setting, MOST_BYTES))
+    assert len(seen) == 3
+    return set(seen)
+
+
 def test_batches_are_not_weighed_while_rows_are_counted(session):
-    usual = session.conf.get(module.LIMIT)
-    seen = folded(session, partial(spark_setting, module.LIMIT))
-    assert {value for value, _ in seen} == {str(module.NO_LIMIT)}
-    assert sum(rows for _, rows in seen) == 10
-    assert (session.conf.get(module.LIMIT), module.LIMIT in session.conf.getAll) == (usual, False)
+    usual = session.conf.get(MOST_BYTES)
+    assert limits(session) == {str(NO_LIMIT)}
+    assert (session.conf.get(MOST_BYTES), MOST_BYTES in session.conf.getAll) == (usual, False)
 
 
 def test_a_limit_of_the_session_stays(session):
-    session.conf.set(module.LIMIT, "1000")
-    seen = folded(session, partial(spark_setting, module.LIMIT))
-    assert {value for value, _ in seen} == {"1000"}
-    assert session.conf.get(module.LIMIT) == "1000"
+    session.conf.set(MOST_BYTES, "1000")
+    assert limits(session) == {"1000"}
+    assert session.conf.get(MOST_BYTES) == "1000"
+
+
+@pytest.mark.parametrize("most", ["0", "-1"])
+def test_without_a_limit_of_rows_there_is_one_of_bytes(session, most):
+    usual = session.conf.get(MOST_BYTES)
+    session.conf.set(MOST_ROWS, most)
+    assert limits(session) <= {None, usual}
+    assert MOST_BYTES not in session.conf.getAll
 
 
 @pytest.mark.parametrize(
@@ -46,15 +62,29 @@ def test_a_limit_of_the_session_stays(session):
 def test_settings_are_taken_back_after_an_error(session, work, error):
     with pytest.raises(error):
         folded(session, work)
-    assert module.LIMIT not in session.conf.getAll
+    assert MOST_BYTES not in session.conf.getAll
 
 
-@pytest.mark.parametrize("at_once", [1, 2**28])
-def test_results_are_fetched_in_portions(session, monkeypatch, at_once):
-    monkeypatch.setattr(module, "AT_ONCE", at_once)
-    assert sorted(folded(session, rows)) == [3, 3, 4]
+def test_a_session_that_is_gone_hides_no_error():
+    """Nor Ctrl-C, which would become one of ours."""
+
+    def gone(_):
+        raise RuntimeError("no session")
+
+    settings = SimpleNamespace(getAll={}, get=lambda _: "10000", set=lambda *_: None, unset=gone)
+    with pytest.raises(KeyboardInterrupt), module._unweighed(settings):
+        raise KeyboardInterrupt
+
+
+def test_results_longer_than_a_row_come_home_in_one_piece(session):
+    rng = np.random.default_rng(0)
+    rows = pa.table({"x": rng.random(3000), "y": rng.random(3000)})
+    grids = {"bounds": {"x": (0, 1), "y": (0, 1)}, "B": 100, "c": 5}
+    found = dpmic.CountTable.of(session.createDataFrame(rows).repartition(12), **grids)
+    assert found.nbytes > 20 * PIECE
+    assert found == dpmic.CountTable.of(rows, **grids)
 
 
 def test_no_partitions(session):
     empty = session.createDataFrame(session.sparkContext.emptyRDD(), "x double")
-    assert sum(frames.stream(empty).fold(["x"], rows)) == 0
+    assert list(frames.stream(empty).fold(["x"], partial(spark_setting, MOST_BYTES))) == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 from dpmic.frames.streams.base import (
@@ -12,6 +14,7 @@ from dpmic.frames.streams.base import (
     Part,
     Stream,
     Work,
+    added,
     arrived,
     attempted,
     carried,
@@ -25,10 +28,11 @@ BLAMED = ("a Spark DataFrame", "check its query, and that its workers can import
 ROWS = 2**16
 """Rows that are handed over together: Spark's own batches have 10,000."""
 
-AT_ONCE = 2**28
-"""Bytes of results, about, that the driver fetches together."""
+PIECE = 2**14
+"""Bytes of a result that are one row: a batch of 10,000 such rows is no burden."""
 
-LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
+MOST_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 NO_LIMIT = 2**31 - 1
 
 
@@ -61,20 +65,15 @@ class SparkRows(Stream):
             yield arrived(bytes(row[0]))
 
     def _run(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Any]:
-        from pyspark import StorageLevel
-
         # Under plain names: mapInArrow itself would take "a.b" for a field, and "*" for all.
         plain = (f"{_quoted(name)} AS c{i}" for i, name in enumerate(columns))
         chosen = self._frame.selectExpr(*plain)
-        parts = chosen.mapInArrow(_partition(list(columns), work), "part binary")
-        try:
-            with _unweighed(self._frame.sparkSession.conf):
-                kept = parts.persist(StorageLevel.DISK_ONLY)
-                size = sum(row[0] for row in kept.selectExpr("length(part)").collect())
-            # The driver need not hold the results of all partitions at once.
-            yield from kept.coalesce(1 + size // AT_ONCE).toLocalIterator()
-        finally:
-            parts.unpersist()
+        pieces = chosen.mapInArrow(_partition(list(columns), work), "start long, piece binary")
+        # Added by a worker: the driver need not hold the results of all partitions at once.
+        marked = pieces.selectExpr("spark_partition_id() AS part", "*").repartition(1)
+        whole = marked.sortWithinPartitions("part", "start")
+        with _unweighed(self._frame.sparkSession.conf):
+            yield from whole.mapInArrow(_sum, "total binary").toLocalIterator()
 
 
 @contextmanager
@@ -82,16 +81,17 @@ def _unweighed(settings: Any) -> Iterator[None]:
     """Let the number of rows alone limit batches, while a query of ours runs.
 
     To hold its limit of bytes Spark weighs the whole batch after each row, which takes longer
-    than all the rest (docs/speed.md). A limit that somebody has set for the session stays.
+    than all the rest (docs/speed.md). Limits that somebody has set for the session stay.
     """
-    if LIMIT in settings.getAll:
+    if MOST_BYTES in settings.getAll or int(settings.get(MOST_ROWS)) <= 0:
         yield
         return
-    settings.set(LIMIT, NO_LIMIT)
+    settings.set(MOST_BYTES, NO_LIMIT)
     try:
         yield
     finally:
-        settings.unset(LIMIT)
+        with suppress(Exception):  # the session may be gone, and its settings with it
+            settings.unset(MOST_BYTES)
 
 
 def _partition(columns: list[str], work: Work[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -101,9 +101,23 @@ def _partition(columns: list[str], work: Work[Any]) -> Callable[[Iterator[Any]],
         import pyarrow as pa
 
         packed = carried(work, _grouped(batches, columns))
-        yield pa.record_batch([pa.array([packed], pa.binary())], names=["part"])
+        for start in range(0, len(packed), PIECE):
+            piece = pa.array([packed[start : start + PIECE]], pa.binary())
+            yield pa.record_batch([pa.array([start]), piece], names=["start", "piece"])
 
     return run
+
+
+def _sum(batches: Iterator[Any]) -> Iterator[Any]:
+    """Put the results of all partitions together again, and add them."""
+    import pyarrow as pa
+
+    rows = (row for batch in batches for row in batch.to_pylist())
+    parts = (b"".join(row["piece"] for row in own) for _, own in groupby(rows, itemgetter("part")))
+    first = next(parts, None)
+    if first is not None:
+        total = added(chain([first], parts))
+        yield pa.record_batch([pa.array([total], pa.binary())], names=["total"])
 
 
 def _grouped(batches: Iterator[Any], columns: list[str]) -> Iterator[Batch]:
