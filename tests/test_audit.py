@@ -9,7 +9,7 @@ from scipy import stats
 import dpmic
 from dpmic import frames
 from dpmic.privacy import MICeLaplace, MICrLaplace, noise
-from dpmic.privacy.audit import _log_ratio, _worst_case
+from dpmic.privacy.audit import _log_ratio, _most_telling, _worst_case
 
 BOX = ((0, 1), (0, 1))
 CORNER = np.full(25, 0.0), np.full(25, 0.0)
