@@ -215,7 +215,7 @@ WORKER = """
         for start in range(0, t.PAIRS, 7):
             t.add(checkpoint, (start, min(start + 7, t.PAIRS)))
             print(start, flush=True)
-            time.sleep(0.01)
+            time.sleep(0.05)
 """
 
 

@@ -1,7 +1,6 @@
 """The sensitivities: values, rounding, the finite parts of their proofs, random neighbours."""
 
 import math
-import time
 from decimal import Context, Decimal, localcontext
 from itertools import combinations
 
@@ -147,13 +146,6 @@ def test_bounds_are_monotone_and_at_most_one():
     by_n = [sensitivity.micr(n) for n in range(2, 2000)]
     assert by_n == sorted(by_n, reverse=True)
     assert by_n[0] == 1
-
-
-def test_speed():
-    sensitivity.mice(999, 63)
-    start = time.perf_counter()
-    sensitivity.mice(987_653, 400)
-    assert time.perf_counter() - start < 0.05
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,9 @@ def test_ctrl_c(people):
         [*DPMIC, "score", "-", "a", "b"],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    running.stdin.write("a,b\n")
+    running.stdin.write("a,b\n" + "1,2\n" * 50_000)  # more than a pipe holds: it is read
     running.stdin.flush()
-    time.sleep(2)  # until it waits for the rest
+    time.sleep(0.5)  # until it waits for the rest
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=60)
     assert (running.returncode, err) == (130, "dpmic: stopped\n")

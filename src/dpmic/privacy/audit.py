@@ -153,7 +153,8 @@ def _hits(outputs: Floats, event: Event) -> int:
 def _most_telling(first: Floats, second: Floats, miss: float) -> tuple[Event, bool]:
     """Return the event with the largest estimated log ratio, and whether it favours the second.
 
-    Events are chosen by the bound that they are judged by, so that rare ones do not win by luck.
+    Events are chosen by bounds that hold for all of them together, or a rare one would win by
+    luck now and then.
     """
     thresholds = np.unique(np.quantile(np.concatenate((first, second)), np.linspace(0, 1, 101)))
     candidates = [(kind, float(t)) for kind in ("<=", ">=") for t in thresholds]
@@ -161,7 +162,7 @@ def _most_telling(first: Floats, second: Floats, miss: float) -> tuple[Event, bo
     for event in candidates:
         a, b = _hits(first, event), _hits(second, event)
         for likely, unlikely, swapped in ((a, b, False), (b, a, True)):
-            ratio = _log_ratio(likely, unlikely, first.size, miss)
+            ratio = _log_ratio(likely, unlikely, first.size, miss / len(candidates))
             if ratio > best:
                 best, chosen = ratio, (event, swapped)
     return chosen
