@@ -65,12 +65,12 @@ def test_the_published_geom_is_caught():
     assert not bound.holds
 
 
-def test_events_are_chosen_by_bounds_that_hold_together():
+def test_events_are_chosen_by_bounds_for_all_of_them():
     """A rare event, 30 times against 2, looks best by itself, and is one of several."""
     first = np.repeat([-1.0, 0.0, 9.0], [5000, 4970, 30])
     second = np.repeat([-1.0, 0.0, 9.0], [8161, 1837, 2])
-    assert _log_ratio(30, 2, 10_000, 0.05) > _log_ratio(5000, 1839, 10_000, 0.05)
-    assert _most_telling(first, second, 0.05) == ((">=", 0.0), False)
+    assert _log_ratio(30, 2, 10_000, 0.1) > _log_ratio(5000, 1839, 10_000, 0.1)
+    assert _most_telling(first, second, 0.1) == ((">=", 0.0), False)
 
 
 def test_a_quick_audit_of_each_mechanism():

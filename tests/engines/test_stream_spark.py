@@ -1,4 +1,4 @@
-"""What a session of Spark keeps of us: nothing. And how much it hands over at once."""
+"""No setting of a session of Spark is changed for good; and results come home whole."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -48,7 +48,7 @@ def test_a_limit_of_the_session_stays(session):
     assert session.conf.get(MOST_BYTES) == "1000"
 
 
-@pytest.mark.parametrize("most", ["0", "-1"])
+@pytest.mark.parametrize("most", ["0", "-1", "200000"])
 def test_without_a_limit_of_rows_there_is_one_of_bytes(session, most):
     usual = session.conf.get(MOST_BYTES)
     session.conf.set(MOST_ROWS, most)
@@ -74,6 +74,16 @@ def test_a_session_that_is_gone_hides_no_error():
     settings = SimpleNamespace(getAll={}, get=lambda _: "10000", set=lambda *_: None, unset=gone)
     with pytest.raises(KeyboardInterrupt), module._unweighed(settings):
         raise KeyboardInterrupt
+
+
+def test_a_platform_without_settings_is_slower_and_no_more():
+    def refused(*_):
+        raise RuntimeError("settings are not available")
+
+    settings = SimpleNamespace(getAll={}, get=refused, set=refused, unset=refused)
+    with module._unweighed(settings):
+        done = True
+    assert done
 
 
 def test_results_longer_than_a_row_come_home_in_one_piece(session):

@@ -153,8 +153,8 @@ def _hits(outputs: Floats, event: Event) -> int:
 def _most_telling(first: Floats, second: Floats, miss: float) -> tuple[Event, bool]:
     """Return the event with the largest estimated log ratio, and whether it favours the second.
 
-    Events are chosen by bounds that hold for all of them together, or a rare one would win by
-    luck now and then.
+    Bounds are so much stricter as there are events to choose from, or a rare one would win by luck
+    now and then.
     """
     thresholds = np.unique(np.quantile(np.concatenate((first, second)), np.linspace(0, 1, 101)))
     candidates = [(kind, float(t)) for kind in ("<=", ">=") for t in thresholds]

@@ -26,10 +26,10 @@ __all__ = ["SparkRows", "opened"]
 BLAMED = ("a Spark DataFrame", "check its query, and that its workers can import dpmic")
 
 ROWS = 2**16
-"""Rows that are handed over together: Spark's own batches have 10,000."""
+"""Rows that are handed over together: Spark's own batches have 10,000, if nobody asks for more."""
 
 PIECE = 2**14
-"""Bytes of a result that are one row: a batch of 10,000 such rows is no burden."""
+"""Bytes of a result that are one row: 160 MB in a batch of 10,000 rows."""
 
 MOST_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -81,17 +81,20 @@ def _unweighed(settings: Any) -> Iterator[None]:
     """Let the number of rows alone limit batches, while a query of ours runs.
 
     To hold its limit of bytes Spark weighs the whole batch after each row, which takes longer
-    than all the rest (docs/speed.md). Limits that somebody has set for the session stay.
+    than all the rest (docs/speed.md). A limit that somebody has set for the session stays, and so
+    does any where the rows of a batch, which are pieces at last, could be too many without it.
     """
-    if MOST_BYTES in settings.getAll or int(settings.get(MOST_ROWS)) <= 0:
-        yield
-        return
-    settings.set(MOST_BYTES, NO_LIMIT)
+    lifted = False
     try:
+        with suppress(Exception):  # a platform may allow no settings: counting takes longer there
+            lifted = MOST_BYTES not in settings.getAll and 0 < int(settings.get(MOST_ROWS)) <= ROWS
+            if lifted:
+                settings.set(MOST_BYTES, NO_LIMIT)
         yield
     finally:
-        with suppress(Exception):  # the session may be gone, and its settings with it
-            settings.unset(MOST_BYTES)
+        if lifted:
+            with suppress(Exception):  # the session may be gone, and its settings with it
+                settings.unset(MOST_BYTES)
 
 
 def _partition(columns: list[str], work: Work[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
