@@ -81,7 +81,7 @@ def test_columns_and_rows_are_known_without_reading(engine, table):
 
 def test_work_sees_the_wanted_columns_and_no_empty_batch(engine, table):
     stream = frames.stream(engine.source(cut(table.select(["name", "pay"]), SPLITS["empty"])))
-    seen = [shape for part in stream.fold(["pay"], shapes) for shape in part]
+    (seen,) = stream.fold(["pay"], shapes)
     assert sum(n for n, _ in seen) == N
     assert all(n > 0 and names == ("pay",) for n, names in seen)
 

@@ -29,7 +29,7 @@ ROWS = 2**16
 """Rows that are handed over together: Spark's own batches have 10,000, if nobody asks for more."""
 
 PIECE = 2**14
-"""Bytes of a result that are one row: 160 MB in a batch of 10,000 rows."""
+"""Bytes of a result that are one row: ROWS of them are half of what a batch of Arrow holds."""
 
 MOST_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -82,7 +82,7 @@ def _unweighed(settings: Any) -> Iterator[None]:
 
     To hold its limit of bytes Spark weighs the whole batch after each row, which takes longer
     than all the rest (docs/speed.md). A limit that somebody has set for the session stays, and so
-    does any where the rows of a batch, which are pieces at last, could be too many without it.
+    does Spark's where a batch may have more rows, which are pieces of results at last.
     """
     lifted = False
     try:
