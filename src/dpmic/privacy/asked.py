@@ -9,7 +9,7 @@ from dpmic.counts.sources import Counting
 from dpmic.errors import ParameterError
 from dpmic.frames import Source
 
-__all__ = ["LEAST_EPSILON", "first_of_each", "loss"]
+__all__ = ["LEAST_EPSILON", "bounded_contributions", "loss"]
 
 Kept = TypeVar("Kept", Source, Source | Counting)
 
@@ -26,8 +26,13 @@ def loss(epsilon: object, *, allow_large: bool) -> float:
     return checked
 
 
-def first_of_each(source: Kept, person: Any, data: Any) -> tuple[Kept, str | None]:
-    """Return the first row of each person, if people are told apart, and what tells them apart."""
+def bounded_contributions(
+    source: Kept, person: Any, data: Any, rows: int = 1
+) -> tuple[Kept, str | None]:
+    """Return the first ``rows`` rows of each person, and the name of the column of identifiers.
+
+    Without identifiers nothing is left out: the caller answers for the number of rows.
+    """
     if person is None:
         return source, None
     if isinstance(source, Counting):
@@ -36,5 +41,5 @@ def first_of_each(source: Kept, person: Any, data: Any) -> tuple[Kept, str | Non
             "rows that come in parts are counted and not kept, so people cannot be told apart",
             "keep one row for each person beforehand, or pass rows_per_person=...",
         )
-    kept = source.take(frames.first_rows(person, data, source.n))
+    kept = source.take(frames.first_rows(person, data, source.n, rows))
     return kept, person if isinstance(person, str) else "person"

@@ -29,6 +29,15 @@ Result = TypeVar("Result")
 MOST_IN_MEMORY = 2**31 - 1
 
 
+def own_state() -> np.errstate:
+    """Return numpy's usual arithmetic.
+
+    A program may have turned underflow and the like into errors, which would then depend on the
+    data, or come between a draw and its storage.
+    """
+    return np.errstate(all="ignore")
+
+
 def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
     """Read columns of finite numbers, or refuse naming the column alone.
 
@@ -112,7 +121,8 @@ class Sealed(Generic[Result]):
     __slots__ = ("_held",)
 
     def __init__(self, read: Callable[[], Result]) -> None:
-        self._held = read()
+        with own_state():
+            self._held = read()
 
     def open(self) -> Result:
         """Return it; only where :func:`shielded` holds."""
@@ -125,7 +135,8 @@ def shielded(call: Callable[[], Result]) -> Result:
     A traceback that prints local variables, a debugger or a crash reporter would show it.
     """
     try:
-        return call()
+        with own_state():
+            return call()
     except BaseException as error:
         failure = error
     failure.__context__ = failure.__cause__ = None

@@ -58,18 +58,21 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     least_n: ClassVar[int]
+    counts: ClassVar[bool] = False
+    """Whether noise is added to counts, which are scored afterwards."""
 
     epsilon: float
     statistic: str
     rows_per_person: int
     allow_large_epsilon: bool
+    allow_noisy: bool
 
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
         self.remind()
         source = self.known(opened(lambda: sources.find(x, y, data=data)))
         setting = self.setting(source.n)
-        self.warn(setting)
+        self.refuse_noisy(setting)
         private = Sealed(lambda: self.read(source, setting))
         return shielded(lambda: self.publish(self.score(private.open(), setting), source, setting))
 
@@ -106,8 +109,8 @@ class Mechanism(ABC):
         """Say what a user must keep in mind."""
 
     @abstractmethod
-    def warn(self, setting: Any) -> None:
-        """Say where noise will hide whatever the data are."""
+    def refuse_noisy(self, setting: Any) -> None:
+        """Refuse, unless ``allow_noisy``, where noise will hide whatever the data are."""
 
     @abstractmethod
     def setting(self, n: int) -> Setting:

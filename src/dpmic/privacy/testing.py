@@ -9,6 +9,7 @@ p-value (docs/proofs/private-test.md; why not MICe: docs/decisions/0010-independ
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from dpmic import _validate, frames
 from dpmic.errors import InputError
 from dpmic.frames import Pair
 from dpmic.privacy import noise
-from dpmic.privacy.asked import first_of_each, loss
+from dpmic.privacy.asked import bounded_contributions, loss
 from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import private_pair
 from dpmic.privacy.ledger import Ledger
@@ -45,7 +46,8 @@ def release_test(
     data: Any = None,
     draws: int = 999,
     person: Any = None,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
     name: str | None = None,
     allow_large_epsilon: bool = False,
 ) -> IndependenceRelease:
@@ -70,10 +72,10 @@ def release_test(
         Who each row belongs to; only the first row of each person is used. Several rows of one
         person are not independent of each other, which would void the p-value, so there is no
         ``rows_per_person``.
-    ledger, name
+    ledger, dataset, name
         As for :func:`dpmic.release`.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
 
     Returns
     -------
@@ -88,10 +90,10 @@ def release_test(
     >>> result.pvalue
     0.005
     """
-    charged = account(ledger, name)
+    charged = account(ledger, dataset, name)
     private_to = loss(epsilon, allow_large=allow_large_epsilon)
     repeats = _validate.whole(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
-    source, keeper = first_of_each(frames.find(x, y, data=data), person, data)
+    source, keeper = bounded_contributions(frames.find(x, y, data=data), person, data)
     tables = RankTables.planned(source.n, private_to)
     added = noise.calibrate(tables.sensitivity, private_to)
 
@@ -121,7 +123,7 @@ def release_test(
 
     asked = {"mechanism": "rank-tables", "epsilon": private_to, "draws": repeats, "person": keeper}
     steps = Steps(read=lambda: private_pair(source), compute=compute, publish=publish)
-    return IndependenceRelease.from_json(charged.settle(source, asked, added.epsilon, steps))
+    return charged.settle(IndependenceRelease, source, asked, added.epsilon, steps)
 
 
 @dataclass(frozen=True)
