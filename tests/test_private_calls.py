@@ -10,15 +10,12 @@ import pandas as pd
 import pytest
 
 import dpmic
-from dpmic.privacy.domain import own_state
 
 RNG = np.random.default_rng(11)
 N = 1200
 AGE = RNG.uniform(0, 1, N)
 FRAME = pd.DataFrame({"age": AGE, "dose": AGE**2, "ward": RNG.integers(0, 9, N) / 8})
 BOX = {"age": (0, 1), "dose": (0, 1), "ward": (0, 1)}
-TINY = 1e-300  # what underflows on the way
-
 CALLS = {
     "micr-laplace": lambda data, **o: dpmic.release(
         "age", "dose", data=data, epsilon=1.0, bounds=BOX, **o
@@ -100,23 +97,12 @@ def test_an_answer_of_the_version_before_is_read(ledger):
 @pytest.mark.parametrize("name", CALLS)
 def test_the_programs_own_arithmetic_decides_nothing(ledger, name):
     """An error of numpy's would depend on the data, or give a free second draw."""
-    tiny = pd.DataFrame({column: np.full(N, TINY) for column in FRAME})
-    tiny.iloc[0] = 0.0
-    for data, dataset in ((FRAME, "usual"), (tiny, "tiny"), (tiny * 1e-20, "denormal")):
+    for data, dataset in ((FRAME, "usual"), (FRAME * 1e-310, "tiny"), (-FRAME, "negative")):
         with np.errstate(all="raise"), warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", dpmic.BoundsReminder)
             CALLS[name](data, ledger=ledger, dataset=dataset)
     assert all(entry.answered for entry in ledger.history())
-
-
-def test_errors_inside_a_release_would_be_raised_without_that():
-    """The test above can fail: these numbers do underflow."""
-    with np.errstate(all="raise"):
-        with pytest.raises(FloatingPointError):
-            np.exp(np.array([-1000.0]))
-        with own_state():
-            assert np.exp(np.array([-1000.0])) == 0
 
 
 def run(program):
