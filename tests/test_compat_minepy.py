@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from project import ROOT
 
@@ -237,21 +239,25 @@ def test_bad_data_raise_what_minepy_raises(x, words, kind):
     assert isinstance(caught.value, DpmicError)
 
 
-MISSING = [
-    [np.nan, *X20[1:]],
-    np.array([None, *X20[1:]], object),
-    np.array(["NaT", *["2020-01-01", "2021-01-01"] * 10], "datetime64[D]")[:20],
-    pd.Series([pd.NaT, *pd.date_range("2020", periods=19, tz="UTC")]),
-]
+DAYS = [None, *(datetime.date(2020, 1, day) for day in range(1, 20))]
+MISSING = {
+    "nan": [np.nan, *X20[1:]],
+    "none": np.array([None, *X20[1:]], object),
+    "nullable": pd.Series([None, *range(19)], dtype="Int64"),
+    "nat": np.array(DAYS, "datetime64[D]"),
+    "time zone": pd.Series([pd.NaT, *pd.date_range("2020", periods=19, tz="UTC")]),
+    "polars": pl.Series(DAYS),
+    "pyarrow": pa.array(DAYS),
+}
 
 
-@pytest.mark.parametrize("x", MISSING, ids=["nan", "none", "nat", "series"])
+@pytest.mark.parametrize("x", MISSING.values(), ids=MISSING)
 def test_missing_values_are_dropped_by_the_remedy_named(x):
     with pytest.raises(ValueError, match="x: 1 of 20 values are missing") as caught:
         mic(x, Y20)
     keep = eval(re.search("keep = (.*)", caught.value.remedy)[1], {"np": np, "x": x})
     assert keep.tolist() == [False] + [True] * 19
-    assert 0 <= mic(np.asarray(x, float)[np.asarray(keep)], Y20[np.asarray(keep)]) <= 1
+    assert 0 <= mic(np.asarray(x, float)[keep], Y20[keep]) <= 1
 
 
 def test_missing_values_of_tables_are_dropped_by_the_remedy_named():
@@ -261,6 +267,9 @@ def test_missing_values_of_tables_are_dropped_by_the_remedy_named():
         pstats(table)
     keep = eval(re.search("keep = (.*)", caught.value.remedy)[1], {"np": np, "X": table})
     assert pstats(table[:, keep])[0] == mic(np.delete(X20, 3), np.delete(Y20, 3))
+    days = np.array([DAYS, DAYS], "datetime64[D]")
+    with pytest.raises(ValueError, match="X: 1 of 20 samples have missing values"):
+        pstats(days)
 
 
 def test_dates_in_a_list_are_scored_after_the_remedy_named():

@@ -24,7 +24,7 @@ __all__ = ["MINE", "cstats", "pstats"]
 Floats = NDArray[np.float64]
 Estimator = Literal["mic_approx", "mic_e"]
 
-NOT_A_TIME = float(np.iinfo(np.int64).min)
+NOT_A_TIME = -(2.0**63)
 """What numpy makes of a missing date."""
 
 CALLER = 4
@@ -136,12 +136,12 @@ class MINE:
             raise InputError("MINE", "no score computed", "call compute_score(x, y) first")
         return self._score
 
-    def _scores(self, pairs: Sequence[tuple[MassAxis, MassAxis]]) -> list[Score]:
-        """Score pairs of axes of the same samples."""
+    def _scores(self, pairs: Sequence[tuple[MassAxis, MassAxis]]) -> Iterator[Score]:
+        """Score pairs of axes of the same samples, one after the other."""
         if not pairs:
-            return []
+            return iter(())
         limits = self._limits(pairs[0][0].atoms.size)
-        return [self._compute(x, y, limits) for x, y in pairs]
+        return (self._compute(x, y, limits) for x, y in pairs)
 
     def _limits(self, n: int) -> Limits:
         """Return how far n samples are searched; more than n clumps there never are."""
@@ -251,29 +251,33 @@ def _floats(values: Any, name: str, *, ndim: int) -> Floats:
         raise InputError(name, f"it has no float64 values ({error})", remedy) from None
     if floats.ndim != ndim:
         raise _wrong_shape(name, floats.shape, ndim)
-    dates = getattr(getattr(values, "dtype", None), "kind", None) in ("m", "M")
-    if dates:
-        floats = np.where(floats == NOT_A_TIME, np.nan, floats)
-    present = f"{name} == {name}" if dates else f"~np.isnan(np.asarray({name}, float))"
-    _refuse_missing(floats, name, present)
+    _refuse_missing(values, floats, name)
     for text in _doubts(values, floats):
         warnings.warn(f"{name}: {text}", RuntimeWarning, stacklevel=CALLER)
     return floats
 
 
-def _refuse_missing(floats: Floats, name: str, present: str) -> None:
-    """Refuse missing values; ``present`` is the code that finds the others."""
-    missing = np.isnan(floats).any(axis=0) if floats.ndim == 2 else np.isnan(floats)
+def _refuse_missing(values: Any, floats: Floats, name: str) -> None:
+    """Refuse missing values; the remedy has the code that finds the others."""
+    missing: Any = np.isnan(floats)
+    present = f"~np.isnan(np.asarray({name}, float))"
+    if np.any(floats == NOT_A_TIME) and _dates(values):
+        missing, present = floats == NOT_A_TIME, f"np.asarray({name}, float) > -2.0**63"
     if not missing.any():
         return
-    counted = f"{int(missing.sum())} of {missing.size}"
     if floats.ndim == 2:
-        value = f"{name}: {counted} samples have missing values"
+        missing, what = missing.any(axis=0), "samples have missing values"
         remedy = f"drop them first: keep = ({present}).all(axis=0)"
     else:
-        value = f"{name}: {counted} values are missing"
-        remedy = f"drop them from x and y first: keep = {present}"
-    raise InputError(value, "minepy's score would depend on the order of the samples", remedy)
+        what, remedy = "values are missing", f"drop them from x and y first: keep = {present}"
+    counted = f"{name}: {int(missing.sum())} of {missing.size} {what}"
+    raise InputError(counted, "a missing value has no rank", remedy)
+
+
+def _dates(values: Any) -> bool:
+    """Return whether values are dates; those with a time zone are objects to numpy."""
+    kinds = np.asarray(values).dtype.kind, getattr(getattr(values, "dtype", None), "kind", None)
+    return not {"m", "M"}.isdisjoint(kinds)
 
 
 def _wrong_shape(name: str, shape: tuple[int, ...], ndim: int) -> InputError:
@@ -307,9 +311,10 @@ def _ranked(floats: Floats) -> MassAxis:
     return MassAxis.grouped(floats, slack=0)
 
 
-def _mic_and_tic(scores: list[Score]) -> tuple[Floats, Floats]:
-    mic = np.array([score.mic for score in scores])
-    return mic, np.array([score.tic(normalised=True) for score in scores])
+def _mic_and_tic(scores: Iterator[Score]) -> tuple[Floats, Floats]:
+    kept = [(score.mic, score.tic(normalised=True)) for score in scores]
+    mic, tic = np.reshape(kept, (-1, 2)).T.copy()
+    return mic, tic
 
 
 def _real(value: Any, name: str) -> float:
