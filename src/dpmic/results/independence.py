@@ -53,10 +53,10 @@ class IndependenceRelease(PublishedPair):
 
     def __repr__(self) -> str:
         first, second = self.names
+        chance = _validate.upwards(self.pvalue, 4)
         return (
-            f"IndependenceRelease({first} and {second}: p-value {_validate.upwards(self.pvalue, 4)}; "
-            f"noisy Cramer's V of ranks {self.value:.4f}, n={self.n}, "
-            f"epsilon={_validate.upwards(self.epsilon)})"
+            f"IndependenceRelease({first} and {second}: p-value {chance}; noisy Cramer's "
+            f"V of ranks {self.value:.4f}, n={self.n}, epsilon={_validate.upwards(self.epsilon)})"
         )
 
     def _repr_html_(self) -> str:
