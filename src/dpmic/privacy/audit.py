@@ -100,8 +100,10 @@ def audit(
     half = runs // 2
     event, swapped = _most_telling(first[:half], second[:half], miss)
     likely, unlikely = (second, first) if swapped else (first, second)
-    hits = [_hits(outputs[half:], event) for outputs in (likely, unlikely)]
-    lower = max(0.0, _log_ratio(*hits, runs - half, miss))  # no loss is below 0
+    found = _log_ratio(
+        _hits(likely[half:], event), _hits(unlikely[half:], event), runs - half, miss
+    )
+    lower = max(found, 0.0)  # no loss is below 0
     side = "second" if swapped else "first"
     output = WEIGHED if isinstance(mechanism, MICrGeometric) else "output"
     text = f"{output} {event[0]} {event[1]:.6g}, likelier on the {side} dataset"
