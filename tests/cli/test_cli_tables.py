@@ -146,7 +146,16 @@ def test_audits(run, monkeypatch, lower, code):
         assert run("audit", name, "--epsilon", "1", "--runs", "2000")[0] == code
         assert claims[-1][0].name == name
     found, out, _ = run("audit", "micr-laplace", "--json")
-    assert (found, json.loads(out)["holds"]) == (code, not code)
+    assert (found, json.loads(out)["disproved"]) == (code, bool(code))
+
+
+@pytest.mark.parametrize(("lower", "verdict"), [(0.84, "not disproved"), (1.3, "disproved")])
+def test_an_audit_tells_what_it_showed_and_no_more(run, monkeypatch, lower, verdict):
+    bound = AuditBound("micr-laplace", 1.0, lower, 0.999, 2000, "an event")
+    monkeypatch.setattr(attacks, "audit", lambda *_, **__: bound)
+    _, out, _ = run("audit", "micr-laplace")
+    assert f"micr-laplace: {verdict}: epsilon is at least {lower} with 99.9% confidence" in out
+    assert "hold" not in out
 
 
 def test_the_demo(run, tmp_path):
