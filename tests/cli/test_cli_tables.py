@@ -190,6 +190,7 @@ def test_help_has_an_example(run, command):
     code, out, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")
     assert f"Example: dpmic {command}" in " ".join(out.split())
+    assert run(*command.split(), "-h") == (0, out, "")
 
 
 def test_help_names_every_command(run):
