@@ -8,8 +8,9 @@ from dpmic import _validate, frames
 from dpmic.counts.sources import Counting
 from dpmic.errors import ParameterError
 from dpmic.frames import Source
+from dpmic.privacy.domain import opened
 
-__all__ = ["LEAST_EPSILON", "first_of_each", "loss"]
+__all__ = ["LEAST_EPSILON", "columns_of", "first_of_each", "loss"]
 
 Kept = TypeVar("Kept", Source, Source | Counting)
 
@@ -36,5 +37,13 @@ def first_of_each(source: Kept, person: Any, data: Any) -> tuple[Kept, str | Non
             "rows that come in parts are counted and not kept, so people cannot be told apart",
             "keep one row for each person beforehand, or pass rows_per_person=...",
         )
-    kept = source.take(frames.first_rows(person, data, source.n))
+    kept = opened(lambda: source.take(frames.first_rows(person, data, source.n)))
     return kept, person if isinstance(person, str) else "person"
+
+
+def columns_of(*columns: Any, data: Any, person: Any) -> tuple[Source, str | None]:
+    """Find columns in memory, with one row of each person if people are told apart."""
+    roles = ("x", "y")[: len(columns)]
+    found = opened(lambda: frames.find(*columns, data=data, roles=roles))
+    opened(lambda: found.n)
+    return first_of_each(found, person, data)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from functools import wraps
+from typing import Generic, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from dpmic.frames import Pair, Source
 __all__ = [
     "Sealed",
     "opened",
+    "private",
     "private_columns",
     "private_counts",
     "private_histogram",
@@ -25,8 +27,34 @@ __all__ = [
 ]
 
 Result = TypeVar("Result")
+Given = ParamSpec("Given")
 
 MOST_IN_MEMORY = 2**31 - 1
+
+
+def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Let no error of a function that is given records carry one of them away.
+
+    Every function that people hand records to for a release is made by this. Whatever fails
+    inside, a traceback that prints local variables, a debugger or a crash reporter would show
+    records, counts or the exact score: so an error leaves without the frames that it went
+    through, its cause and its context. Its words are the business of :func:`opened`.
+    """
+
+    @wraps(function)
+    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            failure = error
+        del args, kwargs
+        failure.__context__ = failure.__cause__ = None
+        try:
+            raise failure.with_traceback(None)
+        finally:
+            del failure  # else it would hold itself, by this frame
+
+    return called
 
 
 def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
@@ -68,7 +96,7 @@ def private_histogram(source: Counting, bounds: Bounds, m: int) -> NDArray[np.in
 
 
 def opened(call: Callable[[], Result]) -> Result:
-    """Open or read data that come in parts; an error does not say which part it is about."""
+    """Open or read data; an error repeats no words of others, nor says which part it is about."""
     try:
         return call()
     except UnreadableError:
@@ -94,9 +122,10 @@ def _reading(read: Callable[[], Result]) -> Result:
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
-        "a private release takes finite numbers, and a value is missing, infinite or no number "
-        "that float64 holds exactly, or a part of the data has the column in another type or not",
-        "fill or clip such values by a rule for one record, as .fillna(0); dropping rows changes n",
+        "it has missing, infinite or non-numeric values, integers too large for float64, or another "
+        "type in some part of the data",
+        "leave it out, or correct these records where they come from, each by itself; one constant "
+        "in place of what is missing makes columns look dependent, and dropping records changes n",
     )
 
 

@@ -16,7 +16,7 @@ from dpmic.privacy import pairwise as matrices
 from dpmic.privacy import release as releases
 from dpmic.privacy import screen as screens
 from dpmic.privacy import tables, testing
-from dpmic.privacy.asked import first_of_each, loss
+from dpmic.privacy.asked import columns_of, first_of_each, loss
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import LaplaceMechanism, MICrLaplace
 from dpmic.privacy.reminders import warn_of_value_noise
@@ -121,8 +121,7 @@ def _columns(
 ) -> tuple[int, float]:
     """Return how many records columns have, and the checked epsilon."""
     asked = loss(epsilon, allow_large=allow_large_epsilon)
-    source = frames.find(*names, data=data, roles=("x", "y")[: len(names)])
-    return first_of_each(source, person, data)[0].n, asked
+    return columns_of(*names, data=data, person=person)[0].n, asked
 
 
 def _found(

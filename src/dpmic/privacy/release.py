@@ -10,7 +10,7 @@ from dpmic.counts.sources import Counting, Found
 from dpmic.errors import ParameterError, shown
 from dpmic.privacy.asked import first_of_each
 from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import opened
+from dpmic.privacy.domain import opened, private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
@@ -18,6 +18,7 @@ from dpmic.results import Release
 __all__ = ["release"]
 
 
+@private
 def release(
     x: Any,
     y: Any,
