@@ -24,7 +24,8 @@ import pyarrow.parquet
 import pytest
 
 import dpmic
-from dpmic import cli, files
+from dpmic import cli
+from dpmic.cli import inputs
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
 SECRET = 777.125
@@ -435,8 +436,7 @@ def test_no_refusal_of_a_budget_carries_a_record(tmp_path, source):
 @pytest.mark.parametrize("kind", ["words", "columns", "truncated"])
 def test_no_refusal_of_the_commands_reader_carries_a_record(tmp_path, ending, kind):
     def read(folder):
-        asked = files.Asked(["age", "pay"], private=True)
-        return files.read(str(folder / f"2.{ending}"), asked)
+        return inputs.read(str(folder / f"2.{ending}"), ["age", "pay"], private=True)
 
     attack(read, tried(ending, kind, tmp_path))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpmic.errors import InputError
@@ -41,7 +40,7 @@ def read(path: str, asked: Asked | None = None, tell: Tell | None = None) -> pya
     wanted, heard = asked or Asked(), tell or _nobody
     kind, name = (None, STDIN) if path == "-" else (_ending(path), path)
     try:
-        table = _reader(wanted)(name, kind, wanted, heard)
+        table = _read(name, kind, wanted, heard)
     except (pyarrow.ArrowException, OSError) as error:
         words = str(error).strip().partition("\n")[0].rstrip(".")
         if isinstance(error, OSError) and error.strerror:
@@ -54,15 +53,6 @@ def read(path: str, asked: Asked | None = None, tell: Tell | None = None) -> pya
     # Foreign words may hold a value; raised here, no context holds one either.
     reason = "it cannot be read" if wanted.private else words
     raise InputError(name, reason, f"check that it is a valid {kind or '.csv'} file")
-
-
-def _reader(asked: Asked) -> Callable[..., Any]:
-    """Return what reads a file: a private one so that no error holds what was read."""
-    if not asked.private:
-        return _read
-    from dpmic.privacy.domain import private
-
-    return private(_read)
 
 
 def _read(path: str, kind: str | None, asked: Asked, tell: Tell) -> Any:
