@@ -116,14 +116,14 @@ def test_a_one_column_text_keeps_its_n(monkeypatch, tmp_path, capsys):
 
 # The first line may be a record
 
-WORDS = "xerxes,diabetes\nbob,asthma\neve,well\n"
+WORDS = "xerxes,diabetes\n" + "bob,asthma\neve,well\n" * 5
 TEXTS = {
     "words": WORDS,
-    "twice": "well,well\nill,well\nill,ill\n",
+    "twice": "well,well\nill,well\n" + "ill,ill\n" * 9,
     "semicolons": WORDS.replace(",", ";"),
-    "one": "xerxes\nbob\neve\n",
+    "one": "xerxes\nbob\n" + "eve\n" * 9,
     "numbers": "34,xerxes\n35,bob\n",
-    "near": "ages,pays,xerxes\nbob,eve,well\n",
+    "near": "ages,pays,xerxes\n" + "bob,eve,well\n" * 9,
     "quoted": '"xerxes\ndiabetes",well\n"bob\nasthma",ill\n',
 }
 BOUNDS = {"age": (0, 1), "pay": (0, 1)}
