@@ -6,6 +6,7 @@ causes and contexts, closures; and nothing of ours keeps a record alive after th
 
 import contextlib
 import gc
+import inspect
 import itertools
 import sys
 import traceback
@@ -26,7 +27,7 @@ import pytest
 import dpmic
 from dpmic import cli
 from dpmic.cli import inputs
-from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, domain
 
 SECRET = 777.125
 BOUNDS = {"age": (0.0, 100.0), "pay": (0.0, 5000.0)}
@@ -474,6 +475,17 @@ def test_a_refused_call_loses_no_batch_in_silence():
     for words in ("column pay", "it was used before"):
         with pytest.raises(dpmic.InputError, match=words):
             CALLS["micr"](late)
+
+
+def test_every_function_that_is_given_private_records_is_made_by_private():
+    """Those of the library that know a ledger, and every mechanism's own."""
+    public = [getattr(dpmic, name) for name in dpmic.__all__]
+    asked = [one for one in public if isinstance(one, types.FunctionType)]
+    spending = [one for one in asked if "ledger" in inspect.signature(one).parameters]
+    assert len(spending) >= 5
+    mechanisms = [kind.release for kind in (MICrLaplace, MICeLaplace, MICrGeometric)]
+    for function in (*spending, *mechanisms, dpmic.plan):
+        assert function.__code__ is domain.private(function).__code__, function
 
 
 def test_the_attack_can_succeed():

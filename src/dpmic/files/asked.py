@@ -84,6 +84,6 @@ def _position(wanted: str, names: Sequence[str], told: bool) -> int:
     close = difflib.get_close_matches(wanted, names)
     remedy = f"did you mean {listed(close)}" if close else f"the columns are {listed(names)}"
     if not told:
-        count = f"{len(names)} column{'s' * (len(names) > 1)}"
-        remedy = f"look at the first line: it must be a header, and was read as {count}"
+        width = f"{len(names)} column{'s' * (len(names) > 1)}"
+        remedy = f"look at the first line: it must be a header, and was read as {width}"
     raise InputError(what, "there is no such column", remedy)

@@ -122,8 +122,8 @@ def _reading(read: Callable[[], Result]) -> Result:
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
-        "it has missing, infinite or non-numeric values, integers too large for float64, or another "
-        "type in some part of the data",
+        "it has missing, infinite or non-numeric values, integers too large for float64, or "
+        "another type in some part of the data",
         "leave it out, or correct these records where they come from, each by itself; one constant "
         "in place of what is missing makes columns look dependent, and dropping records changes n",
     )

@@ -69,7 +69,9 @@ def plan(
     True
     """
     question = _Question(
-        n=None if n is None else _validate.whole(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
+        n=None
+        if n is None
+        else _validate.whole(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
         epsilon=_loss(epsilon, allow_large_epsilon),
         error=None if error is None else _wish(error),
         of=cast(Kind, _validate.choice(of, "of", Kind)),

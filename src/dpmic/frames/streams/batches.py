@@ -15,7 +15,7 @@ __all__ = ["Batches", "Reader", "opened"]
 
 ONCE = "its rows can be read only once"
 
-LISTS = type(iter([])), type(iter(()))
+LISTS: tuple[type, type] = type(iter([])), type(iter(()))
 """Iterators that can be copied: to look at a copy takes nothing from them."""
 
 _USED: WeakValueDictionary[int, Iterator[Any]] = WeakValueDictionary()
