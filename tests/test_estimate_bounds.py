@@ -274,23 +274,23 @@ def test_the_looks_stay_below_their_epsilon(shown):
 
 def test_people_and_ledger(tmp_path):
     ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=1.5)
-    estimate = ask(person="who", ledger=ledger)
+    estimate = ask(person="who", ledger=ledger, dataset="people")
     assert (estimate.n, estimate.person) == (200, "who")
-    assert ask(person="who", ledger=ledger) == estimate
+    assert ask(person="who", ledger=ledger, dataset="people") == estimate
     assert 0.99999 < ledger.spent <= 1
     with pytest.raises(dpmic.BudgetError):
-        ask(ledger=ledger)
+        ask(ledger=ledger, dataset="people")
 
 
 def test_stored_answers_have_one_length(tmp_path, monkeypatch):
     stored, settle = [], dpmic.Ledger.settle
 
-    def kept(ledger, question, draw):
-        return settle(ledger, question, lambda: stored.append(draw()) or stored[-1])
+    def kept(ledger, question, draw, **names):
+        return settle(ledger, question, lambda: stored.append(draw()) or stored[-1], **names)
 
     monkeypatch.setattr(dpmic.Ledger, "settle", kept)
     ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=50)
-    answers = [ask(ledger=ledger, name=str(i), epsilon=0.3) for i in range(20)]
+    answers = [ask(ledger=ledger, dataset=str(i), epsilon=0.3) for i in range(20)]
     assert len({estimate.interval for estimate in answers}) > 3
     assert len({len(text) for text in stored}) == 1
 
@@ -356,7 +356,7 @@ def test_cells_keep_both_ends():
         ({"failure": 0}, "failure = 0"),
         ({"failure": 1}, "failure = 1"),
         ({"rows_per_person": 0}, "rows_per_person = 0"),
-        ({"ledger": "people"}, "it is no Ledger"),
+        ({"ledger": 3, "dataset": "people"}, "it is not a Ledger"),
         ({"data": FRAME.assign(pay=math.nan)}, "column pay: it has missing"),
         ({"data": FRAME.assign(pay="a")}, "pay has dtype"),
         ({"data": FRAME.head(0)}, "it is empty"),

@@ -1,7 +1,6 @@
 """What a data steward does around one release, on one ledger, from plan to test."""
 
 import re
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -26,13 +25,13 @@ PAIR = {"bounds": ((0, 120), (0, 400)), "data": PATIENTS}
 
 STEPS = {
     "bounds": lambda ledger: dpmic.estimate_bounds(
-        "income", data=PATIENTS, epsilon=0.25, ledger=ledger
+        "income", data=PATIENTS, epsilon=0.25, ledger=ledger, dataset="people"
     ),
     "screen": lambda ledger: dpmic.screen(
-        PATIENTS, bounds=BOUNDS, epsilon=0.5, top=1, ledger=ledger
+        PATIENTS, bounds=BOUNDS, epsilon=0.5, top=1, ledger=ledger, dataset="people"
     ),
     "matrix": lambda ledger: dpmic.release_pairwise(
-        PATIENTS, bounds=BOUNDS, epsilon=0.6, ledger=ledger
+        PATIENTS, bounds=BOUNDS, epsilon=0.6, ledger=ledger, dataset="people"
     ),
     "matrix with delta": lambda ledger: dpmic.release_pairwise(
         PATIENTS.assign(**{f"v{i}": RNG.random(N) for i in range(8)}),
@@ -40,16 +39,31 @@ STEPS = {
         epsilon=3.0,
         delta=1e-6,
         ledger=ledger,
+        dataset="people",
     ),
-    "micr-laplace": lambda ledger: dpmic.release("age", "dose", epsilon=0.7, ledger=ledger, **PAIR),
+    "micr-laplace": lambda ledger: dpmic.release(
+        "age", "dose", epsilon=0.7, ledger=ledger, dataset="people", **PAIR
+    ),
     "micr-geometric": lambda ledger: dpmic.release(
-        "age", "dose", epsilon=0.8, mechanism="micr-geometric", ledger=ledger, **PAIR
+        "age",
+        "dose",
+        epsilon=0.8,
+        mechanism="micr-geometric",
+        ledger=ledger,
+        dataset="people",
+        **PAIR,
     ),
     "mice-laplace": lambda ledger: dpmic.release(
-        "age", "dose", data=PATIENTS, epsilon=0.9, mechanism="mice-laplace", ledger=ledger
+        "age",
+        "dose",
+        data=PATIENTS,
+        epsilon=0.9,
+        mechanism="mice-laplace",
+        ledger=ledger,
+        dataset="people",
     ),
     "test": lambda ledger: dpmic.release_test(
-        "age", "dose", data=PATIENTS, epsilon=0.3, draws=99, ledger=ledger
+        "age", "dose", data=PATIENTS, epsilon=0.3, draws=99, ledger=ledger, dataset="people"
     ),
 }
 
@@ -82,8 +96,11 @@ def test_asking_again_is_free_and_gives_the_same(ledger, name):
     first = STEPS[name](ledger)
     spent = ledger.spent
     again = STEPS[name](ledger)
-    assert again.to_json() == first.to_json()
+    assert again == first
     assert ledger.spent == spent
+    assert first.replayed is None
+    assert again.replayed == ledger.history()[0].answered_at
+    assert (first.dataset, again.dataset) == ("people", "people")
 
 
 @pytest.mark.filterwarnings("ignore::dpmic.NoiseWarning", "ignore::dpmic.BoundsReminder")
@@ -101,14 +118,14 @@ def test_what_does_not_fit_is_refused_before_a_value_is_read(tmp_path, name, mon
 @pytest.mark.filterwarnings("ignore::dpmic.BoundsReminder")
 def test_no_step_takes_the_answer_of_another(ledger):
     """The same columns and epsilon asked by other means are other questions."""
-    options = {"data": PATIENTS, "epsilon": 0.5, "ledger": ledger}
+    options = {"data": PATIENTS, "epsilon": 0.5, "ledger": ledger, "dataset": "people"}
     dpmic.release("age", "dose", bounds=PAIR["bounds"], **options)
     dpmic.release("age", "dose", bounds=PAIR["bounds"], mechanism="micr-geometric", **options)
-    dpmic.release("age", "dose", mechanism="mice-laplace", **options)
+    dpmic.release("age", "dose", mechanism="mice-laplace", allow_noisy=True, **options)
     dpmic.release_test("age", "dose", draws=99, **options)
     two = {"age": BOUNDS["age"], "dose": BOUNDS["dose"]}
-    dpmic.screen(PATIENTS, bounds=two, epsilon=0.5, top=1, ledger=ledger)
-    dpmic.release_pairwise(PATIENTS, bounds=two, epsilon=0.5, ledger=ledger)
+    dpmic.screen(PATIENTS, bounds=two, epsilon=0.5, top=1, ledger=ledger, dataset="people")
+    dpmic.release_pairwise(PATIENTS, bounds=two, epsilon=0.5, ledger=ledger, dataset="people")
     assert len(ledger.history()) == 6
 
 
@@ -154,21 +171,22 @@ def test_bounds_may_be_given_by_name():
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "n", "warned"),
+    ("mechanism", "n", "useless"),
     [("micr-laplace", 50, True), ("micr-laplace", 2000, False), ("mice-laplace", 2000, True),
      ("micr-geometric", 400, True), ("micr-geometric", 600, False)],
 )  # fmt: skip
-def test_noise_that_drowns_everything_is_told_beforehand(ledger, mechanism, n, warned):
-    """Also of a release that is then refused: it depends on n and epsilon alone."""
+def test_noise_that_drowns_everything_is_refused_beforehand(ledger, mechanism, n, useless):
+    """Whatever the values are: it depends on n and epsilon alone."""
     frame = pd.DataFrame({"age": ["a text"] * n, "dose": ["a text"] * n})
     bounds = None if mechanism == "mice-laplace" else PAIR["bounds"]
     options = {"data": frame, "epsilon": 0.1, "bounds": bounds, "mechanism": mechanism}
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        with pytest.raises(dpmic.InputError):
-            dpmic.release("age", "dose", ledger=ledger, **options)
-    assert any(issubclass(w.category, dpmic.NoiseWarning) for w in told) is warned
-    assert all(w.filename == __file__ for w in told if w.category is dpmic.NoiseWarning)
+    options |= {"ledger": ledger, "dataset": "people"}
+    with pytest.raises(dpmic.DpmicError) as refused:
+        dpmic.release("age", "dose", **options)
+    assert ("allow_noisy=True" in str(refused.value)) is useless
+    with pytest.raises(dpmic.InputError):  # of the texts
+        dpmic.release("age", "dose", allow_noisy=True, **options)
+    assert ledger.spent == 0
     assert ledger.history() == []
 
 

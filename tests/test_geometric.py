@@ -39,7 +39,7 @@ def ledger(tmp_path):
 
 
 def ask(**options):
-    options = {"data": FRAME, "epsilon": 1.0, "bounds": BOX, **options}
+    options = {"data": FRAME, "epsilon": 1.0, "bounds": BOX, "allow_noisy": True, **options}
     return dpmic.release("age", "dose", mechanism="micr-geometric", **options)
 
 
@@ -300,7 +300,8 @@ def test_dependence_is_told_from_independence():
 )
 @pytest.mark.parametrize("epsilon", [1e-9, 0.3, 10])
 def test_extreme_data(x, y, epsilon):
-    released = dpmic.release(x, y, epsilon=epsilon, bounds=BOX, mechanism="micr-geometric")
+    options = {"mechanism": "micr-geometric", "allow_noisy": True}
+    released = dpmic.release(x, y, epsilon=epsilon, bounds=BOX, **options)
     assert np.sum(released.histogram) == x.size
     assert 0 <= released.value <= 1
     assert 0 <= released.estimate <= 1
@@ -403,17 +404,17 @@ def test_plot_draws_the_table_in_the_units_of_the_data():
 
 
 def test_the_same_question_costs_once(ledger):
-    first, again = ask(ledger=ledger), ask(ledger=ledger)
+    first, again = ask(ledger=ledger, dataset="people"), ask(ledger=ledger, dataset="people")
     assert type(again) is dpmic.HistogramRelease
     assert first == again
     (entry,) = ledger.history()
     assert entry.epsilon == pytest.approx(first.epsilon) == pytest.approx(1.0)
     assert dpmic.Release.from_json(entry.answer) == first
-    ask(ledger=ledger, m=5)
-    ask(ledger=ledger, B=9)
+    ask(ledger=ledger, dataset="people", m=5)
+    ask(ledger=ledger, dataset="people", B=9)
     assert ledger.spent == pytest.approx(3.0)
     with pytest.raises(dpmic.BudgetError, match="has spent"):
-        ask(ledger=ledger, m=7, data=FRAME.assign(age=np.nan))
+        ask(ledger=ledger, dataset="people", m=7, data=FRAME.assign(age=np.nan))
 
 
 def test_stored_answers_of_one_kind_have_one_length():
@@ -449,7 +450,7 @@ def test_stored_answers_of_one_kind_have_one_length():
 )
 def test_bad_questions_spend_nothing(ledger, options, words):
     with pytest.raises(dpmic.DpmicError, match=words):
-        ask(ledger=ledger, **options)
+        ask(ledger=ledger, dataset="people", **options)
     assert ledger.spent == 0
 
 
@@ -460,7 +461,7 @@ def test_no_output_holds_the_counts(ledger, caplog, monkeypatch):
     caplog.set_level(logging.DEBUG)
     exact, real = [], MICrGeometric.score
     monkeypatch.setattr(MICrGeometric, "score", lambda *a: exact.append(real(*a)) or exact[-1])
-    released = ask(ledger=ledger, epsilon=0.05, m=8, B=16)
+    released = ask(ledger=ledger, dataset="people", epsilon=0.05, m=8, B=16)
     (counts,) = exact
     assert not np.array_equal(counts.T, released.noisy_counts)
     pytest.importorskip("matplotlib").use("agg")
@@ -489,10 +490,10 @@ def test_noise_is_drawn_once_for_all_cells_and_after_the_spend(ledger, monkeypat
 
     monkeypatch.setattr(noise.Geometric, "add", spy)
     monkeypatch.setattr(noise.Laplace, "add", None)
-    released = ask(ledger=ledger, m=7, B=40)
+    released = ask(ledger=ledger, dataset="people", m=7, B=40)
     assert seen == [(49, released.scale)]
     assert released.scale >= 2 / released.epsilon * (1 - 1e-12)
-    ask(ledger=ledger, m=7, B=40)
+    ask(ledger=ledger, dataset="people", m=7, B=40)
     assert len(seen) == 1
 
 
@@ -511,7 +512,7 @@ def test_an_object_does_the_same():
 
 
 def test_as_an_opendp_measurement():
-    mechanism = MICrGeometric(0.5, BOX, m=3, B=6)
+    mechanism = MICrGeometric(0.5, BOX, m=3, B=6, allow_noisy=True)
     measurement = mechanism.to_opendp(400)
     counts = measurement((X, Y))
     assert len(counts) == 9

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(7)
 TABLE = pa.table({"who": np.arange(600) // 2, **{c: RNG.uniform(0, 1, 600) for c in "abcd"}})
 BOUNDS = {"a": (0, 1), "b": (0, 1), "c": (0, 1)}
 UNITS = [{"person": None, "rows_per_person": 1}, {"person": None, "rows_per_person": 3}]
-UNITS += [{"person": "who", "rows_per_person": 1}]
+UNITS += [{"person": "who", "rows_per_person": 1}, {"person": "who", "rows_per_person": 2}]
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -21,22 +21,26 @@ UNITS += [{"person": "who", "rows_per_person": 1}]
 def test_a_release(unit, mechanism):
     bounds = None if mechanism == "mice-laplace" else {"a": (0, 1), "b": (0, 1)}
     asked = {"data": TABLE, "mechanism": mechanism, "bounds": bounds, "epsilon": 1.0, **unit}
+    asked["allow_noisy"] = True
     view, done = preview.release("a", "b", **asked), dpmic.release("a", "b", **asked)
     assert (view.n, view.epsilon) == (done.n, done.epsilon)
-    assert (view.half_width is None) == (mechanism == "micr-geometric")
+    assert (view.noise is None) == (mechanism == "micr-geometric")
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_tables(unit):
     asked = {"bounds": BOUNDS, "epsilon": 2.0, "target": None, "allow_large_epsilon": False, **unit}
+    asked["allow_noisy"] = True
     view = preview.screen(TABLE, top=2, split=None, **asked)
     done = dpmic.screen(TABLE, top=2, **asked)
-    assert (view.n, view.epsilon, view.half_width) == (done.n, done.epsilon, done.half_width)
+    assert (view.n, view.epsilon) == (done.n, done.epsilon)
+    assert f"within {done.half_width:.2g} of the score in 95% of cases" in view.noise
     assert (view.values, view.candidates) == (2, done.candidates)
     for delta in (0.0, 1e-6):
         view = preview.matrix(TABLE, delta=delta, **asked)
         done = dpmic.release_pairwise(TABLE, delta=delta, **asked)
-        assert (view.n, view.half_width) == (done.n, done.half_width)
+        assert view.n == done.n
+        assert f"within {done.half_width:.2g} of the score" in view.noise
         assert (view.epsilon, view.delta) == (done.epsilon, done.delta)
 
 
@@ -70,7 +74,7 @@ def test_what_would_be_left(tmp_path):
     ledger = dpmic.Ledger(tmp_path / "l", epsilon=1.5)
     view = preview.Preview(300, 1.0)
     assert view.rest(ledger) == 0.5
-    ledger.spend("another", 1.0)
+    ledger.spend("another", 1.0, dataset="people")
     assert view.rest(ledger) is None
 
 

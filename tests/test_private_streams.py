@@ -79,8 +79,8 @@ def test_counts_before_noise_are_those_in_memory(people, folder):
 def test_screened_scores_are_those_in_memory(people, folder, target):
     def scores(table):
         whole = tables.stand_in(table, 20, 5, epsilon=1.0)
-        found = tables.find(table, bounds=BOUNDS, target=target, person=None)
-        question = tables.Question.tuned(tables.known(found, whole), whole, 1.0)
+        found = tables.find(table, whole, bounds=BOUNDS, target=target, person=None)
+        question = tables.Question.tuned(found, whole, 1.0)
         return question._scores(question._read()), question.setting
 
     known = scores(people)
@@ -125,7 +125,7 @@ def test_rows_that_come_once(people):
 
 def test_a_question_is_the_same_whatever_the_data_are_in(people, folder, ledger):
     """What was answered in memory is answered from the ledger, and no file is read again."""
-    options = {"epsilon": 1.0, "bounds": BOUNDS, "ledger": ledger}
+    options = {"epsilon": 1.0, "bounds": BOUNDS, "ledger": ledger, "dataset": "people"}
     first = dpmic.release("age", "pay", data=people, **options)
     spent = ledger.spent
     (folder / "part-2.parquet").write_bytes((folder / "part-2.parquet").read_bytes())
@@ -166,9 +166,15 @@ CHANGES = ["nan", "null", "infinite", "text", "missing", "truncated"]
 def test_bad_parts_spend_nothing_and_name_the_column_alone(folder, ledger, change):
     bad_folder(folder, change)
     calls = (
-        lambda: dpmic.release("age", "pay", data=folder, epsilon=1.0, bounds=BOUNDS, ledger=ledger),
-        lambda: dpmic.screen(folder, bounds=BOUNDS, epsilon=1.0, top=1, ledger=ledger),
-        lambda: dpmic.release_pairwise(folder, bounds=BOUNDS, epsilon=1.0, ledger=ledger),
+        lambda: dpmic.release(
+            "age", "pay", data=folder, epsilon=1.0, bounds=BOUNDS, ledger=ledger, dataset="people"
+        ),
+        lambda: dpmic.screen(
+            folder, bounds=BOUNDS, epsilon=1.0, top=1, ledger=ledger, dataset="people"
+        ),
+        lambda: dpmic.release_pairwise(
+            folder, bounds=BOUNDS, epsilon=1.0, ledger=ledger, dataset="people"
+        ),
         lambda: MICrGeometric(1.0, (BOUNDS["age"], BOUNDS["pay"])).release(
             "age", "pay", data=folder
         ),
@@ -197,21 +203,36 @@ def test_a_bad_value_in_a_late_batch(people, ledger):
 
     with pytest.raises(dpmic.InputError, match="column pay") as refused:
         dpmic.release(
-            "age", "pay", data=late(), epsilon=1.0, bounds=BOUNDS, B=20, c=5, ledger=ledger
+            "age",
+            "pay",
+            data=late(),
+            epsilon=1.0,
+            bounds=BOUNDS,
+            B=20,
+            c=5,
+            ledger=ledger,
+            dataset="people",
         )
     assert "600" not in everything(refused.value)
     assert ledger.spent == 0
 
 
 def test_what_cannot_be_done_in_parts_is_refused(people, folder, ledger):
-    common = {"epsilon": 1.0, "ledger": ledger}
+    common = {"epsilon": 1.0, "ledger": ledger, "dataset": "people"}
     with pytest.raises(dpmic.ParameterError, match="person"):
         dpmic.release("age", "pay", data=folder, bounds=BOUNDS, person="tax", **common)
     with pytest.raises(dpmic.ParameterError, match="person"):
         dpmic.screen(folder, bounds=BOUNDS, top=1, person="tax", **common)
     for data in (folder, batches(people), counted(people)):
         with pytest.raises(dpmic.ParameterError, match="mice-laplace"):
-            dpmic.release("age", "pay", data=data, mechanism=MICeLaplace(1.0), ledger=ledger)
+            dpmic.release(
+                "age",
+                "pay",
+                data=data,
+                mechanism=MICeLaplace(1.0, allow_noisy=True),
+                ledger=ledger,
+                dataset="people",
+            )
     with pytest.raises(dpmic.ParameterError, match="count table"):
         dpmic.release(
             "age",
@@ -219,6 +240,7 @@ def test_what_cannot_be_done_in_parts_is_refused(people, folder, ledger):
             data=counted(people),
             mechanism=MICrGeometric(1.0, (BOUNDS["age"], BOUNDS["pay"])),
             ledger=ledger,
+            dataset="people",
         )
     with pytest.raises(dpmic.ParameterError, match="bounds"):
         dpmic.screen(folder, top=1, **common)
@@ -229,13 +251,15 @@ def test_other_grids_than_the_tables_spend_nothing(people, ledger):
     table, some = counted(people), counted(people, target="pay")
     for options in ({"B": 24}, {"c": 7}, {"bounds": {**BOUNDS, "pay": (0, 1)}}):
         with pytest.raises(dpmic.InputError, match="other grids"):
-            dpmic.release("age", "pay", data=table, epsilon=1.0, ledger=ledger, **options)
+            dpmic.release(
+                "age", "pay", data=table, epsilon=1.0, ledger=ledger, dataset="people", **options
+            )
         with pytest.raises(dpmic.InputError, match="other grids"):
-            dpmic.screen(table, epsilon=1.0, top=1, ledger=ledger, **options)
+            dpmic.screen(table, epsilon=1.0, top=1, ledger=ledger, dataset="people", **options)
     with pytest.raises(dpmic.InputError, match="not counted"):
-        dpmic.screen(some, epsilon=1.0, top=1, target="age", ledger=ledger)
+        dpmic.screen(some, epsilon=1.0, top=1, target="age", ledger=ledger, dataset="people")
     with pytest.raises(dpmic.InputError, match="not counted"):
-        dpmic.release("age", "tax", data=some, epsilon=1.0, ledger=ledger)
+        dpmic.release("age", "tax", data=some, epsilon=1.0, ledger=ledger, dataset="people")
     assert ledger.spent == 0
 
 
@@ -285,7 +309,17 @@ def test_words_of_a_failing_iterator_are_not_repeated(people, ledger, late):
         raise ValueError("row 17: salary 123456")
 
     with pytest.raises(dpmic.InputError) as refused:
-        dpmic.release("age", "pay", data=rows(), epsilon=1, bounds=BOUNDS, B=20, c=5, ledger=ledger)
+        dpmic.release(
+            "age",
+            "pay",
+            data=rows(),
+            epsilon=1,
+            bounds=BOUNDS,
+            B=20,
+            c=5,
+            ledger=ledger,
+            dataset="people",
+        )
     assert "123456" not in everything(refused.value)
     assert ledger.spent == 0
 
@@ -310,13 +344,15 @@ def test_the_first_line_of_a_text_is_not_shown(tmp_path, line, opened):
 def test_local_variables_of_a_failed_release_hold_no_counts(people, folder, ledger, monkeypatch):
     """What a crash reporter would send: the repr of every local variable of every frame."""
     monkeypatch.setattr(
-        dpmic.Ledger, "spend", lambda *_: (_ for _ in ()).throw(RuntimeError("disk"))
+        dpmic.Ledger, "spend", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("disk"))
     )
     mechanism = MICrGeometric(1.0, (BOUNDS["age"], BOUNDS["pay"]), m=3, B=9)
     secret, _ = score(mechanism, folder)
     for data in (folder, people):
         with pytest.raises(RuntimeError) as failed:
-            dpmic.release("age", "pay", data=data, mechanism=mechanism, ledger=ledger)
+            dpmic.release(
+                "age", "pay", data=data, mechanism=mechanism, ledger=ledger, dataset="people"
+            )
         step, shown = failed.value.__traceback__, ""  # of our own code
         while step is not None:
             if Path(dpmic.__file__).parent in Path(step.tb_frame.f_code.co_filename).parents:
@@ -341,7 +377,9 @@ def test_a_table_with_a_target_is_screened_by_it(people):
 def test_mechanisms_by_name_say_why_they_take_no_table(people):
     for name in ("mice-laplace", "micr-geometric"):
         with pytest.raises(dpmic.ParameterError, match="micr-laplace"):
-            dpmic.release("age", "pay", data=counted(people), epsilon=1.0, mechanism=name)
+            dpmic.release(
+                "age", "pay", data=counted(people), epsilon=1.0, mechanism=name, allow_noisy=True
+            )
 
 
 def test_a_saved_table_goes_on(people, tmp_path):

@@ -237,16 +237,18 @@ def test_round_trips_and_html():
 
 def test_people_and_ledger(tmp_path, monkeypatch):
     ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=1.5)
-    result = ask(person="who", ledger=ledger)
+    result = ask(person="who", ledger=ledger, dataset="people")
     assert (result.n, result.person) == (100, "who")
-    assert ask(person="who", ledger=ledger) == result
+    assert ask(person="who", ledger=ledger, dataset="people") == result
     assert ledger.spent == pytest.approx(1)
     assert ledger.spent <= 1
     with pytest.raises(dpmic.BudgetError):
-        ask(ledger=ledger)
-    monkeypatch.setattr(dpmic.Ledger, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        ask(ledger=ledger, dataset="people")
+    monkeypatch.setattr(
+        dpmic.Ledger, "settle", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
-        ask(ledger=ledger, epsilon=0.5)
+        ask(ledger=ledger, dataset="people", epsilon=0.5)
     assert ledger.remaining == pytest.approx(0, abs=1e-6)
 
 
@@ -254,9 +256,9 @@ def test_null_draws_do_not_hold_the_ledger(tmp_path, monkeypatch):
     ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=1)
     inside, settle, independent = [False], dpmic.Ledger.settle, RankTables.independent
 
-    def marked(*arguments):
+    def marked(*arguments, **names):
         inside[0] = True
-        return settle(*arguments)
+        return settle(*arguments, **names)
 
     def watched(self, draws):
         assert not inside[0]
@@ -264,19 +266,19 @@ def test_null_draws_do_not_hold_the_ledger(tmp_path, monkeypatch):
 
     monkeypatch.setattr(dpmic.Ledger, "settle", marked)
     monkeypatch.setattr(RankTables, "independent", watched)
-    ask(ledger=ledger)
+    ask(ledger=ledger, dataset="people")
     assert inside[0]
 
 
 def test_stored_answers_have_one_length(tmp_path, monkeypatch):
     stored, settle = [], dpmic.Ledger.settle
 
-    def kept(ledger, question, draw):
-        return settle(ledger, question, lambda: stored.append(draw()) or stored[-1])
+    def kept(ledger, question, draw, **names):
+        return settle(ledger, question, lambda: stored.append(draw()) or stored[-1], **names)
 
     monkeypatch.setattr(dpmic.Ledger, "settle", kept)
     ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=50)
-    answers = {ask(ledger=ledger, name=str(i), draws=96, epsilon=0.1) for i in range(40)}
+    answers = {ask(ledger=ledger, dataset=str(i), draws=96, epsilon=0.1) for i in range(40)}
     assert len({len(text) for text in stored}) == 1
     assert len({len(repr(answer.pvalue)) for answer in answers}) > 1
 
@@ -299,7 +301,7 @@ def test_nothing_shows_the_score(monkeypatch):
         ({"epsilon": 1e-10}, "so small a loss"),
         ({"draws": 10}, "draws = 10"),
         ({"draws": 1.5}, "draws = 1.5"),
-        ({"ledger": "people"}, "it is no Ledger"),
+        ({"ledger": 3, "dataset": "people"}, "it is not a Ledger"),
         ({"data": FRAME.head(7)}, "n = 7: the test needs at least 8 records"),
         ({"data": FRAME.assign(dose=math.nan)}, "column dose: a private release takes finite"),
         ({"data": FRAME.assign(dose="a")}, "dose has dtype"),

@@ -56,7 +56,7 @@ def test_everything_that_is_public_is_stated():
 
 
 def test_the_guarantee_is_one_sentence_with_all_of_it():
-    text = ask(epsilon=0.3, B=64, c=5).guarantee
+    text = ask(epsilon=0.3, B=64, c=5, allow_noisy=True).guarantee
     assert text.count(". ") == 0
     assert text.endswith(".")
     for words in ("epsilon = 0.3:", "one record is replaced", "n = 400", "B = 64", "c = 5",
@@ -71,7 +71,7 @@ def test_the_printed_epsilon_never_understates(epsilon):
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_the_interval_covers_the_score_as_often_as_it_says(level):
-    mechanism = MICrLaplace(1.0, BOX, B=8, c=5)
+    mechanism = MICrLaplace(1.0, BOX, B=8, c=5, allow_noisy=True)
     exact = dpmic.micr(X[:30], Y[:30], bounds=BOX, B=8, c=5).mic
     runs = [mechanism.release(X[:30], Y[:30]) for _ in range(1500)]
     covered = np.mean([low <= exact <= high for low, high in (r.interval(level) for r in runs)])
@@ -148,7 +148,7 @@ def test_mice_is_the_statistic_without_ties():
 
 
 def test_lmax_lowers_the_noise_and_bounds_the_columns():
-    wide, narrow = MICeLaplace(1.0, B=100), MICeLaplace(1.0, B=100, lmax=10)
+    wide, narrow = (MICeLaplace(1.0, B=100, lmax=lmax, allow_noisy=True) for lmax in (None, 10))
     assert narrow.setting(1000).noise.scale < 0.5 * wide.setting(1000).noise.scale
     assert narrow.setting(1000).limits.lmax == 10
     assert narrow.release(RNG.random(1000), RNG.random(1000)).parameters["lmax"] == 10
@@ -222,7 +222,7 @@ def test_categories_must_not_come_from_the_records(ledger):
     arrow = pa.array(labels).dictionary_encode().cast(pa.dictionary(pa.int32(), pa.string(), True))
     for column in (inferred, arrow):
         with pytest.raises(dpmic.InputError, match="a list fixed beforehand, or a polars Enum"):
-            dpmic.release(column, Y, epsilon=1, bounds=BOX, ledger=ledger, name="q")
+            dpmic.release(column, Y, epsilon=1, bounds=BOX)
     assert ledger.spent == 0
     fixed = pl.Series("label", labels, dtype=pl.Enum(["a", "b", "c"]))
     assert dpmic.release(fixed, Y, epsilon=1, bounds=((0, 2), (0, 1))).n == 400
@@ -244,8 +244,8 @@ class Stranger:
         return self.values
 
 
-def test_strange_columns_say_nothing_and_are_charged_nothing(ledger):
-    options = {"epsilon": 1, "bounds": BOX, "ledger": ledger, "name": "q"}
+def test_strange_columns_say_nothing():
+    options = {"epsilon": 1, "bounds": BOX}
     with pytest.raises(dpmic.InputError, match="the columns hold 400 values"):
         dpmic.release(Stranger(X, 10**6), Y, **options)
     secret = Stranger(X, 400, RuntimeError(f"the value is {SECRET}"))
@@ -254,20 +254,21 @@ def test_strange_columns_say_nothing_and_are_charged_nothing(ledger):
     assert "0.1234" not in "".join(traceback.format_exception(caught.value))
     with pytest.raises(dpmic.InputError, match="x has type"):
         dpmic.release(iter(X), Y, **options)
-    assert ledger.spent == 0
 
 
 def test_as_an_opendp_measurement():
     from opendp import combinators
 
-    mechanism = MICrLaplace(0.5, BOX)
+    mechanism = MICrLaplace(0.5, BOX, allow_noisy=True)
     measurement = mechanism.to_opendp(400)
     assert 0 <= measurement((X, Y)) <= 1
     assert measurement.map(1) == pytest.approx(0.5)
     assert measurement.map(1) >= mechanism.setting(400).noise.epsilon
     assert measurement.map(3) == pytest.approx(1.5, rel=1e-6)
     assert measurement.map(0) <= 1e-6
-    both = combinators.make_composition([measurement, MICeLaplace(1.0).to_opendp(400)])
+    both = combinators.make_composition(
+        [measurement, MICeLaplace(1.0, allow_noisy=True).to_opendp(400)]
+    )
     assert both.map(1) == pytest.approx(1.5)
     assert len(both((X, Y))) == 2
     with pytest.raises(Exception, match="the measurement is for 400"):
@@ -279,7 +280,7 @@ def test_the_opendp_map_never_understates(m, n):
     """Also where the sensitivity of all of a person's rows is capped at 1, but not that of one."""
     from dpmic.privacy import noise
 
-    mechanism = MICrLaplace(1.0, BOX, B=8, rows_per_person=m)
+    mechanism = MICrLaplace(1.0, BOX, B=8, rows_per_person=m, allow_noisy=True)
     setting, measurement = mechanism.setting(n), mechanism.to_opendp(n)
     for rows in (1, 2, m):
         change = min(rows * sensitivity.micr(n), 1.0)
@@ -325,8 +326,10 @@ def test_the_opendp_map_never_understates(m, n):
         ({"data": FRAME[:5], "bounds": None, "mechanism": "mice-laplace"}, "at least 6 records"),
         ({"data": FRAME.assign(age="a")}, "age has dtype"),
         ({"person": "nobody"}, "person = 'nobody': there is no such column"),
-        ({"name": ""}, "name = ''"),
-        ({"name": b"a"}, "name = a bytes of 1"),
+        ({"dataset": ""}, "dataset = ''"),
+        ({"dataset": " "}, "dataset = ' '"),
+        ({"dataset": b"a"}, "dataset = a bytes of 1"),
+        ({"dataset": None}, "must know which data each belongs to; pass dataset="),
         ({"statistic": ["mic"]}, r"statistic = \['mic'\]"),
         ({"rows_per_person": 10**400}, "rows_per_person = 1000"),
         ({"epsilon": 5e-324}, "epsilon = 5e-324"),
@@ -334,7 +337,7 @@ def test_the_opendp_map_never_understates(m, n):
 )
 def test_bad_questions_spend_nothing(ledger, options, words):
     with pytest.raises(dpmic.DpmicError, match=words):
-        ask(ledger=ledger, **options)
+        ask(**{"ledger": ledger, "dataset": "people", **options})
     assert ledger.spent == 0
 
 
@@ -347,9 +350,9 @@ SECRET = 0.123456789012345
 def test_values_outside_the_domain_are_refused_without_a_word_about_them(ledger, bad):
     values = [*X[:-2], SECRET, bad]
     frame = FRAME.assign(age=pd.Series(values, dtype=float))
-    unnamed = {"epsilon": 1, "bounds": BOX, "ledger": ledger, "name": "q"}
+    unnamed = {"epsilon": 1, "bounds": BOX}
     for call in (
-        lambda: ask(data=frame, ledger=ledger),
+        lambda: ask(data=frame, ledger=ledger, dataset="people"),
         lambda: dpmic.release(values, Y, **unnamed),
     ):
         with pytest.raises(dpmic.InputError) as caught:
@@ -365,7 +368,7 @@ def test_values_outside_the_domain_are_refused_without_a_word_about_them(ledger,
 
 def test_long_integers_are_refused_without_the_integer(ledger):
     with pytest.raises(dpmic.InputError) as caught:
-        ask(data=FRAME.assign(age=[2**60 + i for i in range(400)]), ledger=ledger)
+        ask(data=FRAME.assign(age=[2**60 + i for i in range(400)]), ledger=ledger, dataset="people")
     assert "1152921504606846976" not in "".join(traceback.format_exception(caught.value))
 
 
@@ -389,7 +392,7 @@ def test_the_reminder_is_unconditional_and_said_once(monkeypatch):
 
 
 def test_the_same_question_costs_once(ledger):
-    first, again = ask(ledger=ledger), ask(ledger=ledger)
+    first, again = ask(ledger=ledger, dataset="people"), ask(ledger=ledger, dataset="people")
     assert first == again
     assert ledger.spent == pytest.approx(1.0)
     (entry,) = ledger.history()
@@ -407,33 +410,35 @@ def test_the_same_question_costs_once(ledger):
         {"c": 2},
         {"rows_per_person": 2},
         {"person": "who"},
-        {"name": "corrected in November"},
+        {"dataset": "corrected in November"},
         {"data": FRAME[:399]},
     ],
 )
 def test_another_question_costs_again(ledger, change):
-    ask(ledger=ledger)
-    ask(ledger=ledger, **change)
+    ask(ledger=ledger, dataset="people")
+    ask(**{"ledger": ledger, "dataset": "people", "allow_noisy": True, **change})
     assert len(ledger.history()) == 2
 
 
 def test_three_questions_fit_and_a_fourth_is_refused_before_data_is_read(ledger):
     for statistic in ("mic", "tic", "mev"):
-        ask(ledger=ledger, statistic=statistic)
+        ask(ledger=ledger, dataset="people", statistic=statistic)
     unreadable = FRAME.assign(age=np.nan)
     with pytest.raises(dpmic.BudgetError, match="has spent"):
-        ask(ledger=ledger, statistic="mas", data=unreadable)
-    assert ask(ledger=ledger, statistic="mic") is not None
+        ask(ledger=ledger, dataset="people", statistic="mas", data=unreadable)
+    assert ask(ledger=ledger, dataset="people", statistic="mic") is not None
 
 
 def test_a_charged_question_without_an_answer_is_free(ledger, monkeypatch):
     """As after a crash between the spend and the answer."""
     with monkeypatch.context() as patch:
-        patch.setattr(dpmic.Ledger, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(
+            dpmic.Ledger, "settle", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
-            ask(ledger=ledger, epsilon=3.0)
+            ask(ledger=ledger, dataset="people", epsilon=3.0)
     assert ledger.remaining == pytest.approx(0, abs=1e-6)
-    assert ask(ledger=ledger, epsilon=3.0).n == 400
+    assert ask(ledger=ledger, dataset="people", epsilon=3.0).n == 400
     assert len(ledger.history()) == 1
 
 
@@ -445,7 +450,7 @@ def test_the_spend_is_committed_before_noise_is_drawn(ledger, monkeypatch):
     monkeypatch.setattr(
         noise.Laplace, "add", lambda *a: (seen.append(_committed(ledger.path)), add(*a))[1]
     )
-    ask(ledger=ledger)
+    ask(ledger=ledger, dataset="people")
     assert seen == [1]
 
 
@@ -470,14 +475,13 @@ def test_stored_answers_of_one_kind_have_one_length(value):
     assert dpmic.Release.from_json(_text(other)) == other
 
 
-def test_arrays_without_names_need_one(ledger):
+def test_arrays_have_no_names_to_keep_an_answer_under(ledger):
     for x, y in ((X, Y), (X, FRAME.dose), (FRAME.age, Y)):
-        with pytest.raises(dpmic.ParameterError, match="no name to keep the answer under"):
-            dpmic.release(x, y, epsilon=1, bounds=BOX, ledger=ledger)
-    with pytest.raises(dpmic.ParameterError, match="it is no Ledger"):
-        dpmic.release(X, Y, epsilon=1, bounds=BOX, ledger="people.ledger", name="q")
-    assert dpmic.release(X, Y, epsilon=1, bounds=BOX, ledger=ledger, name="a and b").n == 400
-    assert ledger.spent == pytest.approx(1)
+        with pytest.raises(dpmic.ParameterError, match="arrays have no column names"):
+            dpmic.release(x, y, epsilon=1, bounds=BOX, ledger=ledger, dataset="people")
+    with pytest.raises(dpmic.ParameterError, match="it is not a Ledger"):
+        ask(ledger=3, dataset="people")
+    assert ledger.spent == 0
 
 
 # Nothing un-noised leaves
@@ -491,7 +495,8 @@ def test_no_output_holds_the_score(ledger, mechanism, caplog, monkeypatch):
     exact, real = [], kinds[mechanism].score
     monkeypatch.setattr(kinds[mechanism], "score", lambda *a: exact.append(real(*a)) or exact[-1])
     options = {"bounds": BOX} if mechanism == "micr-laplace" else {"bounds": None}
-    published = ask(mechanism=mechanism, ledger=ledger, epsilon=0.5, **options)
+    options |= {"ledger": ledger, "dataset": "people", "allow_noisy": True}
+    published = ask(mechanism=mechanism, epsilon=0.5, **options)
     (score,) = exact
     needles = [f"{score:.6f}"[1:], repr(score)]
     pytest.importorskip("matplotlib").use("agg")
@@ -550,7 +555,7 @@ def test_a_failure_inside_shows_no_score(ledger, monkeypatch, broken, with_ledge
     place, kind = BREAKS[broken]
     real = MICrLaplace.setting
 
-    def failing(*_):
+    def failing(*_, **__):
         raise kind(*(["a", "b", "c"] if kind is dpmic.LedgerError else ["broken"]))
 
     def setting_then_break(*arguments):
@@ -561,7 +566,7 @@ def test_a_failure_inside_shows_no_score(ledger, monkeypatch, broken, with_ledge
     monkeypatch.setattr(MICrLaplace, "setting", setting_then_break)
     monkeypatch.setattr(MICrLaplace, "score", lambda *_: SECRET)
     with pytest.raises(kind) as caught:
-        ask(**({"ledger": ledger} if with_ledger else {}))
+        ask(**({"ledger": ledger, "dataset": "people"} if with_ledger else {}))
     assert not leaks(caught.value)
     assert ledger.spent == pytest.approx(1 if with_ledger else 0)
 

@@ -5,7 +5,6 @@ import itertools
 import math
 import re
 import traceback
-import warnings
 from collections import Counter
 
 import numpy as np
@@ -44,13 +43,15 @@ def ledger(tmp_path):
 
 
 def ask(table=FRAME, **options):
-    return dpmic.screen(table, **{"bounds": BOUNDS, "epsilon": 10.0, "top": 2, **options})
+    usual = {"bounds": BOUNDS, "epsilon": 10.0, "top": 2, "allow_noisy": True}
+    return dpmic.screen(table, **{**usual, **options})
 
 
 def plan_of(matrix, top, split=0.5, epsilon=2.0, target=None):
     bounds = [(0, 1)] * matrix.shape[1]
-    found = tables.find(matrix, bounds=bounds, target=target, person=None)
-    return _plan(found, MICrLaplace(epsilon, UNIT), top, split)
+    whole = MICrLaplace(epsilon, UNIT, allow_noisy=True)
+    found = tables.find(matrix, whole, bounds=bounds, target=target, person=None)
+    return _plan(found, whole, top, split)
 
 
 def scores_of(plan, matrix):
@@ -188,8 +189,9 @@ MATRIX = FRAME[list(COLUMNS)].to_numpy()
 )
 def test_any_table_has_the_same_scores(table, bounds):
     """Identifiers and text beside the named columns are ignored; the table's order holds."""
-    found = tables.find(table, bounds=bounds, target=None, person=None)
-    plan = _plan(found, MICrLaplace(1.0, UNIT, 30, 5), 3, None)
+    whole = MICrLaplace(1.0, UNIT, 30, 5, allow_noisy=True)
+    found = tables.find(table, whole, bounds=bounds, target=None, person=None)
+    plan = _plan(found, whole, 3, None)
     from dpmic.privacy.domain import private_columns
 
     scores = tables.scores(found, private_columns(found.source), plan.question.setting.limits)
@@ -247,10 +249,10 @@ REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
         ({"bounds": {**BOUNDS, "age": 3}}, "bounds of age = 3"),
         ({"bounds": {"age": (0, 1)}}, "1 column: a pair has two columns"),
         ({"bounds": {}}, "0 columns: a pair has two columns"),
-        ({"bounds": {1: (0, 1), "1": (0, 1)}, "table": MATRIX, "name": "q"}, "mean one column"),
+        ({"bounds": {1: (0, 1), "1": (0, 1)}, "table": MATRIX}, "mean one column"),
         ({"table": REPEATED, "bounds": [(0, 1)] * 3}, "2 columns have this name"),
-        ({"table": MATRIX[:, :1], "bounds": [(0, 1)], "name": "q"}, "1 column"),
-        ({"table": MATRIX[:, 0], "bounds": [(0, 1)], "name": "q"}, "a table has a row for each"),
+        ({"table": MATRIX[:, :1], "bounds": [(0, 1)]}, "1 column"),
+        ({"table": MATRIX[:, 0], "bounds": [(0, 1)]}, "a table has a row for each"),
         ({"table": FRAME[:3]}, "n = 3"),
         ({"table": [1, 2]}, "this is not a frame"),
         ({"bounds": {**BOUNDS, "note": (0, 1)}}, "note has dtype"),
@@ -261,12 +263,12 @@ REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
         ({"c": math.inf}, "c = inf"),
         ({"rows_per_person": 0}, "rows_per_person = 0"),
         ({"person": "nobody"}, "person = 'nobody': there is no such column"),
-        ({"name": ""}, "name = ''"),
+        ({"dataset": ""}, "dataset = ''"),
     ],
 )  # fmt: skip
 def test_bad_questions_spend_nothing(ledger, options, words):
     with pytest.raises(dpmic.DpmicError, match=words):
-        ask(**{"table": FRAME, "ledger": ledger, **options})
+        ask(**{"table": FRAME, "ledger": ledger, "dataset": "people", **options})
     assert ledger.spent == 0
 
 
@@ -277,7 +279,7 @@ SECRET = 0.123456789012345
 def test_values_outside_the_domain_are_refused_without_a_word_about_them(ledger, bad):
     frame = FRAME.assign(dose=pd.Series([*FRAME.dose[:-2], SECRET, bad], dtype=float))
     with pytest.raises(dpmic.InputError, match="column dose: .*non-numeric values") as caught:
-        ask(frame, ledger=ledger)
+        ask(frame, ledger=ledger, dataset="people")
     text = "".join(traceback.format_exception(caught.value))
     assert caught.value.__context__ is None
     for leak in ("0.1234", f"{PEOPLE - 1}", "1 of"):
@@ -285,26 +287,29 @@ def test_values_outside_the_domain_are_refused_without_a_word_about_them(ledger,
     assert ledger.spent == 0
 
 
-def test_noise_that_hides_everything_is_announced(ledger):
-    with pytest.warns(dpmic.NoiseWarning, match="smaller top") as caught:
-        published = ask(epsilon=0.1, top=4)
-    assert published.scale * math.log(20) > 0.5
-    assert caught[0].filename.endswith("test_screen.py")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", dpmic.NoiseWarning)
-        with pytest.raises(dpmic.NoiseWarning):
-            ask(epsilon=0.1, top=4, ledger=ledger)
-        ask(epsilon=10.0, top=4, ledger=ledger)
-    assert ledger.spent == pytest.approx(10)
+def test_a_useless_screening_is_refused_unless_it_is_allowed(ledger):
+    """The half width of the 95% interval decides, which is known from what is public."""
+    kept = {"ledger": ledger, "dataset": "people"}
+    numbers = FRAME[list(COLUMNS)]
+    for table in (numbers, numbers * np.nan):  # no value is looked at
+        with pytest.raises(dpmic.ParameterError) as refused:
+            dpmic.screen(table, bounds=BOUNDS, epsilon=1.0, top=4, **kept)
+        assert "one in ten unrelated pairs is published as 0." in str(refused.value)
+        assert "pass a smaller top, more data or a larger epsilon" in str(refused.value)
+        assert "allow_noisy=True" in str(refused.value)
+    assert ledger.spent == 0
+    published = ask(epsilon=1.0, top=4, **kept)
+    assert published.half_width > 0.25
+    assert ask(epsilon=10.0, top=4, allow_noisy=False).half_width <= 0.25
 
 
 # The ledger
 
 
 def test_what_the_ledger_recorded_is_what_is_printed(ledger):
-    first = ask(ledger=ledger, epsilon=1.0)
-    second = ask(ledger=ledger, epsilon=3.0, target="age")
-    assert ask(ledger=ledger, epsilon=1.0) == first
+    first = ask(ledger=ledger, dataset="people", epsilon=1.0)
+    second = ask(ledger=ledger, dataset="people", epsilon=3.0, target="age")
+    assert ask(ledger=ledger, dataset="people", epsilon=1.0) == first
     entries = ledger.history()
     assert [entry.epsilon for entry in entries] == pytest.approx([first.epsilon, second.epsilon])
     for entry, published in zip(entries, (first, second), strict=True):
@@ -326,20 +331,20 @@ def test_what_the_ledger_recorded_is_what_is_printed(ledger):
         {"B": 20},
         {"person": "who"},
         {"rows_per_person": 2},
-        {"name": "corrected"},
+        {"dataset": "corrected"},
         {"table": FRAME[:500]},
     ],
 )
 def test_another_question_costs_again(ledger, change):
-    ask(ledger=ledger)
-    ask(**{"table": FRAME, "ledger": ledger, **change})
+    ask(ledger=ledger, dataset="people")
+    ask(**{"table": FRAME, "ledger": ledger, "dataset": "people", **change})
     assert len(ledger.history()) == 2
 
 
 def test_too_little_budget_is_refused_before_data_is_read(tmp_path):
     small = dpmic.Ledger(tmp_path / "small.ledger", epsilon=0.5)
     with pytest.raises(dpmic.BudgetError, match="has spent"):
-        ask(FRAME.assign(age=math.nan), epsilon=1.0, ledger=small)
+        ask(FRAME.assign(age=math.nan), epsilon=1.0, ledger=small, dataset="people")
 
 
 def test_the_spend_is_committed_before_anything_is_drawn(ledger, monkeypatch):
@@ -351,15 +356,15 @@ def test_the_spend_is_committed_before_anything_is_drawn(ledger, monkeypatch):
         monkeypatch.setattr(
             kind, method, lambda *a, f=real: (seen.append(_committed(ledger.path)), f(*a))[1]
         )
-    ask(ledger=ledger)
+    ask(ledger=ledger, dataset="people")
     assert seen == [1, 1]
 
 
 def test_arrays_need_a_name(ledger):
     bounds = [(0, 1)] * 5
-    with pytest.raises(dpmic.ParameterError, match="no name to keep the answer under"):
-        ask(MATRIX, bounds=bounds, ledger=ledger)
-    assert ask(MATRIX, bounds=bounds, ledger=ledger, name="five").candidates == 10
+    with pytest.raises(dpmic.ParameterError, match="arrays have no column names"):
+        ask(MATRIX, bounds=bounds, ledger=ledger, dataset="people")
+    assert ledger.spent == 0
 
 
 # Nothing un-noised leaves
@@ -367,15 +372,16 @@ def test_arrays_need_a_name(ledger):
 
 def test_no_output_holds_a_score(ledger, caplog, monkeypatch):
     seen = recorded(monkeypatch, caplog)
-    published = ask(ledger=ledger, epsilon=2.0, top=4)
+    published = ask(ledger=ledger, dataset="people", epsilon=2.0, top=4)
     assert_nothing_exact(published, ledger, seen, caplog)
 
 
 def test_stored_texts_have_one_length_whatever_was_chosen():
     frame = FRAME.rename(columns={"dose": 'a "quoted", long name é', "age": "a"})
     bounds = {'a "quoted", long name é': (0, 1), "a": (0, 1), "pulse": (0, 1)}
-    found = tables.find(frame, bounds=bounds, target=None, person=None)
-    plan = _plan(found, MICrLaplace(1.0, UNIT), 2, None)
+    whole = MICrLaplace(1.0, UNIT, allow_noisy=True)
+    found = tables.find(frame, whole, bounds=bounds, target=None, person=None)
+    plan = _plan(found, whole, 2, None)
     one = plan.publish([0.5, 0.5, 0.5])
     pairs = found.named_pairs
     for values in ((0.0, 1.0), (1 / 3, 2.0**-40), (0.1, 0.2)):
@@ -408,7 +414,7 @@ def test_a_failure_inside_shows_no_score(ledger, monkeypatch, broken, with_ledge
 
     monkeypatch.setattr(tables, "scores", scores)
     with pytest.raises(kind) as caught:
-        ask(**({"ledger": ledger} if with_ledger else {}))
+        ask(**({"ledger": ledger, "dataset": "people"} if with_ledger else {}))
     assert not leaks(caught.value)
     assert ledger.spent == pytest.approx(10 if with_ledger else 0)
 
@@ -467,6 +473,10 @@ def test_the_default_split_is_nearly_the_best_by_simulation():
         assert errors[chosen] <= min(errors.values()) + 0.01
 
 
+def half_width(noise):
+    return noises.half_width(noise.kind, noise.added.scale, 0.95)
+
+
 def test_the_guide_prints_what_is_computed():
     """Half widths and losses of the guide's table, from n, epsilon and the number of pairs."""
     text = (ROOT / "docs/guides/screening.md").read_text()
@@ -480,8 +490,8 @@ def test_the_guide_prints_what_is_computed():
         unit = 5 * change / epsilon
         computed = {
             screened: noises.half_width("laplace", unit / (1 - share), 0.95),
-            pure: _least_noise(change, int(pairs), epsilon, 0).half,
-            relaxed: _least_noise(change, int(pairs), epsilon, 1e-6).half,
+            pure: half_width(_least_noise(change, int(pairs), epsilon, 0)),
+            relaxed: half_width(_least_noise(change, int(pairs), epsilon, 1e-6)),
         }
         for printed, found in computed.items():
             assert printed == pytest.approx(found, rel=0.06)

@@ -144,9 +144,12 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that ``import dpmic`` stays quick."""
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("dpmic")
+        try:
+            return version("dpmic")
+        except PackageNotFoundError:  # a copy of the package without its installation
+            return "unknown"
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name not in _HOME:

@@ -109,8 +109,8 @@ def test_a_ledger_is_made_and_shown(run, tmp_path):
     assert "epsilon 0 of 3 spent, 3 left; delta 0 of 1e-06 spent, " in out
     ledger = dpmic.Ledger(tmp_path / "p.ledger")
     dpmic.release("a", "b", data=commands.TABLE, epsilon=1.0, bounds=((-1, 1), (0, 1)),
-                  ledger=ledger)  # fmt: skip
-    ledger.spend("a question of somebody else", 0.5)
+                  ledger=ledger, dataset="people")  # fmt: skip
+    ledger.spend("a question of somebody else", 0.5, dataset="theirs")
     _, out, _ = run("ledger", "show", "p.ledger")
     out = " ".join(out.split())
     assert "epsilon 1.5 of 3 spent" in out

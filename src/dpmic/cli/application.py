@@ -33,6 +33,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help takes half the time
     pretty_exceptions_enable=False,  # its tracebacks would print local variables
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Find dependence between the columns of a table, and publish it privately.",
 )
 for name, command, example in (
@@ -87,13 +88,15 @@ def _notes() -> Iterator[None]:
     said: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in said:
-            printing.note(f"note: {message}")
-        said.add(str(message))
+        words = failures.for_the_shell(str(message))
+        if words not in said:
+            printing.note(f"note: {words}")
+        said.add(words)
 
     with warnings.catch_warnings():
         for kind in (BoundsReminder, NoiseWarning):
             warnings.simplefilter("always", kind)
+        warnings.filterwarnings("always", "name=... is deprecated", DeprecationWarning)
         warnings.showwarning = show
         yield
 

@@ -14,7 +14,8 @@ from dpmic.cli.spending import Consent
 __all__ = ["EXAMPLE", "bounds"]
 
 EXAMPLE = (
-    "dpmic bounds payroll.csv salary --epsilon 0.1 --one-row-per-person --ledger people.ledger"
+    "dpmic bounds payroll.csv salary --epsilon 0.1 --one-row-per-person --ledger people.ledger "
+    "--dataset 2026"
 )
 
 
@@ -30,6 +31,7 @@ def bounds(
     person: o.Person = None,
     rows: o.Rows = None,
     ledger: o.LedgerFile = None,
+    dataset: o.Dataset = None,
     name: o.Name = None,
     allow_large_epsilon: o.AllowLarge = False,
     yes: o.Yes = False,
@@ -45,7 +47,7 @@ def bounds(
     from dpmic.privacy.bounds import estimate_bounds
 
     out = Delivery.planned(as_json, as_csv, None, False)
-    consent = Consent.sought(one_row, person, rows, ledger, name, yes)
+    consent = Consent.sought(one_row, person, rows, (ledger, dataset, name), yes)
     table = inputs.read(file, [column], person=consent.unit.person, private=True)
     asked: dict[str, Any] = {
         "data": table,
@@ -60,6 +62,6 @@ def bounds(
     consent.publish(
         out,
         "searching",
-        lambda: estimate_bounds(column, ledger=consent.ledger, name=name, **asked),
+        lambda: estimate_bounds(column, **consent.charged, **asked),
         answers.bounds,
     )

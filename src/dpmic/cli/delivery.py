@@ -43,6 +43,7 @@ class Delivery:
         """
         wished = printing.form(as_json, as_csv)
         printing.refuse_closed()
+        printing.load()
         if report is not None:
             _refuse_replacing(report, overwrite, others)
         return cls(wished, report, overwrite)

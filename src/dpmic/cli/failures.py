@@ -7,6 +7,7 @@ it, or somebody said no), 2 wrong usage or bad input, 130 Ctrl-C.
 from __future__ import annotations
 
 import re
+import shlex
 import traceback
 
 import typer
@@ -14,7 +15,7 @@ import typer
 from dpmic.cli.printing import ClosedPipe, note
 from dpmic.errors import BudgetError, DpmicError, LedgerError
 
-__all__ = ["REFUSED", "STOPPED", "WRONG", "Declined", "Stopped", "told"]
+__all__ = ["REFUSED", "STOPPED", "WRONG", "Declined", "Stopped", "for_the_shell", "told"]
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
 
@@ -23,9 +24,11 @@ USAGE: type = typer.BadParameter.__mro__[2]
 
 # Options that remedies speak of as Python has them.
 NAMES = (
-    "allow_large_epsilon|alpha|B|bounds|c|delta|draws|epsilon|error|mechanism|missing|n|name|of"
-    "|permutations|person|pooled|pvalues|rows_per_person|runs|split|statistic|target|tic|top"
+    "allow_large_epsilon|allow_noisy|alpha|B|bounds|c|dataset|delta|draws|epsilon|error|mechanism"
+    "|missing|n|name|of|permutations|person|pooled|pvalues|rows_per_person|runs|split|statistic"
+    "|target|tic|top"
 )
+FUNCTIONS = re.compile(r"\bdpmic\.(plan|release|screen)\b")
 PYTHON = re.compile(rf"\b({NAMES})=(?:True|(['\"])(.*?)\2|(\.\.\.|[\w.+-]*\w))")
 
 
@@ -57,7 +60,7 @@ def told(error: BaseException, *, debug: bool) -> int:
         note(str(error) or "no answer, so nothing was done")
         return REFUSED
     if isinstance(error, DpmicError):
-        note(f"{error.value}: {error.reason}; {_for_the_shell(error.remedy)}.")
+        note(f"{error.value}: {error.reason}; {for_the_shell(error.remedy)}.")
         return REFUSED if _about_budget(error) else WRONG
     if isinstance(error, USAGE):
         note(_usage(error))
@@ -88,18 +91,20 @@ def _usage(error: BaseException) -> str:
     return f"{message.rstrip('.')}; see {command} --help."
 
 
-def _for_the_shell(remedy: str) -> str:
-    """Write options of Python as those of the command: ``pvalues=True`` as ``--pvalues``.
+def for_the_shell(words: str) -> str:
+    """Write options and functions of Python as the command has them.
 
     Examples
     --------
-    >>> _for_the_shell("pass a smaller epsilon, or allow_large_epsilon=True if that is meant")
-    'pass a smaller epsilon, or --allow-large-epsilon if that is meant'
+    >>> for_the_shell("use dpmic.screen, or pass allow_noisy=True")
+    'use dpmic screen, or pass --allow-noisy'
+    >>> for_the_shell("pass dataset='visits 2024'")
+    "pass --dataset 'visits 2024'"
     """
 
     def option(found: re.Match[str]) -> str:
-        value = found[3] or found[4]
+        value = found[4] or shlex.quote(found[3] or "")
         flag = "--" + found[1].replace("_", "-")
-        return f"{flag} {value}" if value else flag
+        return flag if found[0].endswith("=True") else f"{flag} {value}"
 
-    return PYTHON.sub(option, remedy)
+    return FUNCTIONS.sub(r"dpmic \1", PYTHON.sub(option, words))

@@ -40,6 +40,7 @@ def independence(
     one_row: o.OneRow = False,
     person: o.Person = None,
     ledger: o.LedgerFile = None,
+    dataset: o.Dataset = None,
     name: o.Name = None,
     allow_large_epsilon: o.AllowLarge = False,
     yes: o.Yes = False,
@@ -56,7 +57,7 @@ def independence(
     public = {"--permutations": permutations, "--seed": seed}
     public["--missing drop"] = None if missing is o.Missing.raise_ else 1
     private = {"--draws": draws, "--person": person, "--ledger": ledger, "--name": name}
-    private |= {"--one-row-per-person": one_row or None, "--yes": yes or None}
+    private |= {"--dataset": dataset, "--one-row-per-person": one_row or None, "--yes": yes or None}
     private["--allow-large-epsilon"] = allow_large_epsilon or None
     if epsilon is None:
         _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
@@ -64,7 +65,7 @@ def independence(
         _test(out, file, x, y, options)
         return
     _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")
-    consent = Consent.sought(one_row, person, None, ledger, name, yes, several=False)
+    consent = Consent.sought(one_row, person, None, (ledger, dataset, name), yes, several=False)
     asked: dict[str, Any] = {"epsilon": epsilon, "allow_large_epsilon": allow_large_epsilon}
     asked["draws"] = 999 if draws is None else draws
     _release(out, consent, (file, x, y), asked)
@@ -108,6 +109,6 @@ def _release(
     consent.publish(
         out,
         "testing",
-        lambda: release_test(x, y, ledger=consent.ledger, name=consent.name, **asked),
+        lambda: release_test(x, y, **consent.charged, **asked),
         answers.private_test,
     )

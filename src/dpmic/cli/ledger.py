@@ -26,7 +26,7 @@ app = typer.Typer(
 )
 
 Where = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
-FIELDS = ("time", "question", "epsilon", "delta", "answered", "answer")
+FIELDS = ("time", "dataset", "question", "epsilon", "delta", "answered", "answer", "answered_at")
 
 
 @app.command(epilog="Example: dpmic ledger create people.ledger --epsilon 3")
@@ -74,7 +74,7 @@ def _answer(ledger: Ledger, entries: list[Entry]) -> Answer:
         line["question"], line["answer"] = _parsed(line["question"]), _parsed(line["answer"])
     return Answer(
         title=f"{ledger.path}: {_amounts(ledger)}",
-        heads=("time (UTC)", "question", "epsilon", "delta", "state"),
+        heads=("time (UTC)", "dataset", "question", "epsilon", "delta", "state"),
         rows=[_row(entry) for entry in entries],
         below=_remarks(entries),
         json=lambda: json.dumps({**facts, "history": history}),
@@ -95,7 +95,8 @@ def _row(entry: Entry) -> tuple[str, ...]:
     """Return a line for people."""
     when = entry.time.partition("+")[0].replace("T", " ")
     state = "answered" if entry.answered else "pending"
-    return when, _words(entry.question), cost(entry.epsilon), cost(entry.delta), state
+    dataset = "none: not used again" if entry.dataset is None else entry.dataset
+    return when, dataset, _words(entry.question), cost(entry.epsilon), cost(entry.delta), state
 
 
 def _words(question: str) -> str:

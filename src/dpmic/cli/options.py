@@ -10,6 +10,7 @@ import typer
 
 __all__ = [
     "AllowLarge",
+    "AllowNoisy",
     "Alpha",
     "AsCsv",
     "AsJson",
@@ -17,6 +18,7 @@ __all__ = [
     "BoundsFile",
     "C",
     "Cells",
+    "Dataset",
     "Epsilon",
     "File",
     "LedgerFile",
@@ -85,7 +87,7 @@ Person = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Names the person; of each only the first row is used.",
+        help="Names the person; of each only the first row is used (or --rows-per-person).",
     ),
 ]
 Rows = Annotated[
@@ -101,21 +103,25 @@ LedgerFile = Annotated[
     typer.Option(
         "--ledger",
         metavar="LEDGER",
-        help="The people's budget; the same question again is answered from it for nothing.",
+        help="The people's budget; needs --dataset. The same question about the same dataset is "
+        "answered from it for nothing.",
     ),
 ]
-Name = Annotated[
+Dataset = Annotated[
     str | None,
     typer.Option(
-        help="What the ledger calls this question, to ask it again of corrected data.",
+        metavar="NAME",
+        help="What the data are called, as 'visits 2024'; corrected data needs another name.",
     ),
 ]
+Name = Annotated[str | None, typer.Option(hidden=True)]  # deprecated
 AllowLarge = Annotated[
     bool,
-    typer.Option(
-        "--allow-large-epsilon",
-        help="An epsilon above 10, which protects little, is meant.",
-    ),
+    typer.Option("--allow-large-epsilon", help="Allow epsilon above 10 (weak protection)."),
+]
+AllowNoisy = Annotated[
+    bool,
+    typer.Option("--allow-noisy", help="Publish even values that noise hides."),
 ]
 Yes = Annotated[
     bool,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ __all__ = [
     "ClosedPipe",
     "Form",
     "form",
+    "load",
     "note",
     "refuse_closed",
     "say",
@@ -137,6 +139,12 @@ def table(
     console.print(shape)
     for sentence in below:
         console.print(Text(visible(sentence)), soft_wrap=not console.is_terminal)
+
+
+def load() -> None:
+    """Import what a table needs, so that nothing is missing after something was spent."""
+    for name in ("rich.console", "rich.table", "dpmic.report.markup"):
+        importlib.import_module(name)
 
 
 def _is_number(text: str) -> bool:

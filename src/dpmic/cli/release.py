@@ -17,7 +17,7 @@ __all__ = ["EXAMPLE", "Mechanism", "release"]
 
 EXAMPLE = (
     "dpmic release survey.csv age income --epsilon 1 --one-row-per-person "
-    "--bounds age=0:120 --bounds income=0:200000 --ledger people.ledger"
+    "--bounds age=0:120 --bounds income=0:200000 --ledger people.ledger --dataset 2026"
 )
 
 Mechanism = StrEnum(
@@ -48,8 +48,10 @@ def release(
     person: o.Person = None,
     rows: o.Rows = None,
     ledger: o.LedgerFile = None,
+    dataset: o.Dataset = None,
     name: o.Name = None,
     allow_large_epsilon: o.AllowLarge = False,
+    allow_noisy: o.AllowNoisy = False,
     yes: o.Yes = False,
     as_json: o.AsJson = False,
     as_csv: o.AsCsv = False,
@@ -69,7 +71,7 @@ def release(
         ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
-    consent = Consent.sought(one_row, person, rows, ledger, name, yes)
+    consent = Consent.sought(one_row, person, rows, (ledger, dataset, name), yes)
     table = inputs.read(file, [x, y], person=consent.unit.person, private=True)
     asked: dict[str, Any] = {
         "data": table,
@@ -79,6 +81,7 @@ def release(
         "person": consent.unit.person,
         "rows_per_person": consent.unit.rows,
         "allow_large_epsilon": allow_large_epsilon,
+        "allow_noisy": allow_noisy,
         **{key: value for key, value in (("B", cells), ("c", c)) if value is not None},
     }
     view = preview.release(x, y, **asked)
@@ -87,7 +90,7 @@ def release(
     consent.publish(
         out,
         "publishing",
-        lambda: release(x, y, ledger=consent.ledger, name=name, **asked),
+        lambda: release(x, y, **consent.charged, **asked),
         answers.release,
     )
 
@@ -103,4 +106,4 @@ def _expected(mechanism: Mechanism, n: int, asked: dict[str, Any]) -> str | None
         return None
     if row.value is None:
         return None
-    return f"{row.value:.2g} from MIC*, nine times of ten at most {row.value_upper:.2g}"
+    return f"{row.value:.2g} from MIC* on average, at most {row.value_upper:.2g} in 90% of cases"

@@ -7,26 +7,20 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-__all__ = ["public", "repeated"]
+__all__ = ["repeated"]
 
-FLAGS = {"--one-row-per-person", "--allow-large-epsilon", "--all", "--json", "--csv"}
-FLAGS |= {"--yes", "-y", "--overwrite", "--debug"}
-"""The options of private commands that take no value."""
-
-LOCAL = {"--ledger", "--name", "--report", "--yes", "-y", "--overwrite", "--debug"}
-"""What is nobody's business elsewhere."""
+OUTPUT = {"--json", "--csv", "--overwrite", "--debug", "--yes", "-y"}
+"""What says how a result is handed over; --report, with its file, is the other one."""
 
 
 def repeated(chosen: Sequence[str] = ()) -> str:
-    """Return the command that was given, with what was answered to questions as options."""
-    return _joined(_with(sys.argv[1:], chosen))
+    """Return the command that asks the same question, against the same budget.
 
-
-def public(chosen: Sequence[str] = ()) -> str:
-    """Return the same without local facts, for a page that may be published."""
-    return _joined(_with(list(_without_local(sys.argv[1:])), chosen))
+    All options that matter are as they were given; what was answered to questions is added. Those
+    that say how the result is handed over, and that it is spent unasked, are left out.
+    """
+    return _joined(_with(list(_asking(sys.argv[1:])), chosen))
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -40,19 +34,13 @@ def _with(words: list[str], chosen: Sequence[str]) -> list[str]:
     return [*words[:end], *chosen, *words[end:]]
 
 
-def _without_local(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words that make the result; of files their names, without folders."""
-    rest, positions, options = iter(words), 0, True
+def _asking(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words that make the question."""
+    rest = iter(words)
     for word in rest:
-        if options and word == "--":
-            options = False
+        if word == "--":
+            yield from (word, *rest)
+        elif word == "--report":
+            next(rest, "")
+        elif word not in OUTPUT and not word.startswith("--report="):
             yield word
-        elif options and word.startswith("-") and word != "-":
-            name, equals, value = word.partition("=")
-            given = [] if name in FLAGS else [value if equals else next(rest, "")]
-            if name not in LOCAL:
-                kept = [Path(text).name for text in given] if name == "--bounds-file" else given
-                yield from ["=".join((name, *kept))] if equals else [name, *kept]
-        else:
-            positions += 1  # the command, its file, and names of columns
-            yield Path(word).name if positions == 2 else word

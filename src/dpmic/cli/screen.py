@@ -16,7 +16,7 @@ __all__ = ["EXAMPLE", "screen"]
 
 EXAMPLE = (
     "dpmic screen survey.csv --bounds-file bounds.toml --epsilon 1 --top 5 "
-    "--one-row-per-person --ledger people.ledger --report report.html"
+    "--one-row-per-person --ledger people.ledger --dataset 2026 --report report.html"
 )
 
 
@@ -42,8 +42,10 @@ def screen(
     person: o.Person = None,
     rows: o.Rows = None,
     ledger: o.LedgerFile = None,
+    dataset: o.Dataset = None,
     name: o.Name = None,
     allow_large_epsilon: o.AllowLarge = False,
+    allow_noisy: o.AllowNoisy = False,
     yes: o.Yes = False,
     as_json: o.AsJson = False,
     as_csv: o.AsCsv = False,
@@ -62,7 +64,7 @@ def screen(
         raise ParameterError(
             "--bounds", "the columns that take part need them", "add --bounds age=0:120 for each"
         )
-    consent = Consent.sought(one_row, person, rows, ledger, name, yes)
+    consent = Consent.sought(one_row, person, rows, (ledger, dataset, name), yes)
     asked: dict[str, Any] = {
         "bounds": ends,
         "epsilon": epsilon,
@@ -70,6 +72,7 @@ def screen(
         "person": consent.unit.person,
         "rows_per_person": consent.unit.rows,
         "allow_large_epsilon": allow_large_epsilon,
+        "allow_noisy": allow_noisy,
         **own,
     }
     table = inputs.read(file, list(ends), person=consent.unit.person, private=True)
@@ -105,6 +108,6 @@ def _publish(out: Delivery, consent: Consent, table: Any, asked: dict[str, Any])
     consent.publish(
         out,
         "publishing",
-        lambda: publish(table, ledger=consent.ledger, name=consent.name, **asked),
+        lambda: publish(table, **consent.charged, **asked),
         answers.pairs,
     )

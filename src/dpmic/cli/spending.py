@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,16 +15,18 @@ from dpmic.cli.amounts import cost, left, total
 from dpmic.cli.delivery import KEPT, LOST, Delivery
 from dpmic.cli.failures import Declined, Stopped
 from dpmic.cli.printing import Answer
-from dpmic.cli.repeating import public
-from dpmic.errors import InputError, LedgerError, ParameterError
+from dpmic.cli.repeating import repeated
+from dpmic.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from dpmic.privacy.charge import Account
     from dpmic.privacy.ledger import Ledger
     from dpmic.privacy.preview import Preview
+    from dpmic.results import published as results
 
 __all__ = ["Consent", "Unit", "opened"]
 
-Published = TypeVar("Published")
+Published = TypeVar("Published", bound="results.Published")
 
 WAYS = "--one-row-per-person, --person COLUMN"
 QUESTION = """\
@@ -33,7 +34,7 @@ Whom must this protect?
   1  each row is another person
   2  a column names the person; of each only the first row is used
 """
-STORED = "note: answered from the ledger, nothing was spent; --name asks anew"
+TRUSTED = "not checked: dpmic takes your word; --person COLUMN enforces it"
 SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 
 
@@ -48,11 +49,13 @@ class Unit:
     @property
     def words(self) -> str:
         """The unit in words."""
+        if self.person is not None and self.rows > 1:
+            return f"a person, by {self.person}; the first {self.rows} rows of each are used"
         if self.person is not None:
             return f"a person, by {self.person}; the first row of each is used"
         if self.rows > 1:
-            return f"a person, with all of at most {self.rows} rows"
-        return "a person, who has one row"
+            return f"a person, with at most {self.rows} rows ({TRUSTED})"
+        return f"a person, who has one row ({TRUSTED})"
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -68,12 +71,21 @@ class Unit:
 
 @dataclass(frozen=True)
 class Consent:
-    """What was agreed on: the unit, the ledger, the question's name, whether to spend unasked."""
+    """What was agreed on: the unit, where it is charged, and whether to spend unasked."""
 
     unit: Unit
-    ledger: Ledger | None
-    name: str | None
+    account: Account
     yes: bool
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """What is spent from."""
+        return self.account.ledger
+
+    @property
+    def charged(self) -> dict[str, Any]:
+        """Where the release is charged, as it takes it."""
+        return {name: getattr(self.account, name) for name in ("ledger", "dataset", "name")}
 
     @classmethod
     def sought(
@@ -81,15 +93,15 @@ class Consent:
         one_row: bool,
         person: str | None,
         rows: int | None,
-        ledger: Path | None,
-        name: str | None,
+        charged: tuple[Path | None, str | None, str | None],
         yes: bool,
         *,
         several: bool = True,
     ) -> Consent:
         """Find the unit and open the ledger, before data is read.
 
-        ``several`` tells whether more than one row of a person may count.
+        ``charged`` is a ledger's file, the dataset and the deprecated name; ``several`` tells
+        whether more than one row of a person may count.
         """
         if not yes and not _asking():
             raise ParameterError(
@@ -97,9 +109,12 @@ class Consent:
             )
         from dpmic.privacy.charge import account
 
-        account(None, name)  # refuses what is no name
+        ledger, dataset, name = charged
+        checked = account(None if ledger is None else opened(ledger), dataset, name)
         unit = _unit(one_row, person, rows, several)
-        return cls(unit, None if ledger is None else opened(ledger), name, yes)
+        if yes and unit.person is None:
+            printing.note(f"note: protects {unit.words}")
+        return cls(unit, checked, yes)
 
     def publish(
         self,
@@ -110,11 +125,14 @@ class Consent:
     ) -> None:
         """Publish, which spends, and hand the result over."""
         try:
-            before = self._spent()
             with progress.working(doing):
                 result = call()
-            if before is not None and before == self._spent():
-                printing.note(STORED)
+            if result.replayed is not None:
+                printing.note(
+                    f"note: this is the answer of {result.replayed} for the dataset "
+                    f"{result.dataset!r}, from the ledger; nothing was spent. Corrected or other "
+                    "data needs another --dataset."
+                )
             after = LOST if self.ledger is None else KEPT
             out.give(answer(result), lambda: self._page(result), after)
         except KeyboardInterrupt:
@@ -124,18 +142,11 @@ class Consent:
                 "stopped; if it was charged, the same command finishes it at no cost"
             ) from None
 
-    def _spent(self) -> tuple[float, float] | None:
-        """Return what was spent so far, if a ledger tells; a busy one must not cost a result."""
-        with suppress(LedgerError):
-            if self.ledger is not None:
-                return self.ledger.spent, self.ledger.spent_delta
-        return None
-
     def _page(self, result: Any) -> str:
         """Return the report of a published result."""
         from dpmic.report import page
 
-        return page(result, ledger=self.ledger, command=public(self.unit.options))
+        return page(result, ledger=self.ledger, command=repeated(self.unit.options))
 
     def ask(self, view: Preview, what: str, error: str | None = None) -> None:
         """Show what would be done and ask; a refusal raises :class:`Declined`."""
@@ -161,9 +172,8 @@ class Consent:
             ("n, public", f"{view.n:,}"),
             ("costs", price),
         ]
-        if view.half_width is not None:
-            noise = f"within {view.half_width:.2g} of a score, 19 times of 20"
-            rows.append(("noise", noise))
+        if view.noise is not None:
+            rows.append(("noise", view.noise))
         if error is not None:
             rows.append(("expected error", error))
         rows.append(("ledger", self._book(view)))
@@ -171,7 +181,7 @@ class Consent:
 
     def _book(self, view: Preview) -> str:
         if self.ledger is None:
-            return "none: nobody counts what is spent; add --ledger FILE"
+            return "none, so this spending is not tracked; add --ledger FILE --dataset NAME"
         now, rest = self.ledger.remaining, view.rest(self.ledger) or 0.0
         return (
             f"{left(now)} of {total(self.ledger.total)} left, {left(rest)} after this "
@@ -197,7 +207,7 @@ def _answer(question: str) -> str:
 
 def _unit(one_row: bool, person: str | None, rows: int | None, several: bool) -> Unit:
     """Return the unit of privacy from options, or ask for it; it is never assumed."""
-    given = [one_row, person is not None, rows is not None]
+    given = [one_row, person is not None or rows is not None]
     if sum(given) > 1:
         raise ParameterError(
             "the unit of privacy", "it was given more than once", f"pass one of {_ways(several)}"

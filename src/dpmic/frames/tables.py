@@ -200,8 +200,8 @@ def table(data: Any) -> dict[str, NDArray[np.float64]]:
     return {n: column(v, n) for v, n in zip(found.columns, found.names, strict=True)}
 
 
-def first_rows(person: Any, data: Any, n: int) -> NDArray[np.int64]:
-    """Return the position of each person's first row among n, in order.
+def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:
+    """Return the positions, among n, of the first rows of each person, in order: at most ``most``.
 
     Looks at nothing but the identifiers, which may be of any hashable type; a missing one is
     refused.
@@ -216,7 +216,8 @@ def first_rows(person: Any, data: Any, n: int) -> NDArray[np.int64]:
     if _length(person, name) != n:
         raise InputError(f"column {name}", f"it does not have {n} rows", "pass one for each record")
     series = nw.from_native(person, series_only=True, pass_through=True)
-    first: dict[Hashable, int] = {}
+    used: Counter[Hashable] = Counter()
+    kept = []
     if isinstance(series, nw.Series):
         person = series.to_list()
     elif hasattr(person, "to_pylist"):  # an array of pyarrow, whose own scalars know no missing
@@ -227,8 +228,10 @@ def first_rows(person: Any, data: Any, n: int) -> NDArray[np.int64]:
         absent = value is None or type(value).__name__ in ("NAType", "NaTType")
         if absent or value != value:  # no NaN of any kind equals itself
             raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
-        first.setdefault(value, row)
-    return np.fromiter(first.values(), np.int64)
+        if used[value] < most:
+            kept.append(row)
+        used[value] += 1
+    return np.array(kept, np.int64)
 
 
 def _length(values: Any, name: str) -> int:

@@ -10,7 +10,7 @@ from dpmic.errors import ParameterError
 from dpmic.frames import Source
 from dpmic.privacy.domain import opened
 
-__all__ = ["LEAST_EPSILON", "columns_of", "first_of_each", "loss"]
+__all__ = ["LEAST_EPSILON", "bounded_contributions", "columns_of", "loss"]
 
 Kept = TypeVar("Kept", Source, Source | Counting)
 
@@ -27,8 +27,13 @@ def loss(epsilon: object, *, allow_large: bool) -> float:
     return checked
 
 
-def first_of_each(source: Kept, person: Any, data: Any) -> tuple[Kept, str | None]:
-    """Return the first row of each person, if people are told apart, and what tells them apart."""
+def bounded_contributions(
+    source: Kept, person: Any, data: Any, rows: int = 1
+) -> tuple[Kept, str | None]:
+    """Return the first ``rows`` rows of each person, and the name of the column of identifiers.
+
+    Without identifiers nothing is left out: the caller answers for the number of rows.
+    """
     if person is None:
         return source, None
     if isinstance(source, Counting):
@@ -37,13 +42,13 @@ def first_of_each(source: Kept, person: Any, data: Any) -> tuple[Kept, str | Non
             "rows that come in parts are counted and not kept, so people cannot be told apart",
             "keep one row for each person beforehand, or pass rows_per_person=...",
         )
-    kept = opened(lambda: source.take(frames.first_rows(person, data, source.n)))
+    kept = opened(lambda: source.take(frames.first_rows(person, data, source.n, rows)))
     return kept, person if isinstance(person, str) else "person"
 
 
-def columns_of(*columns: Any, data: Any, person: Any) -> tuple[Source, str | None]:
-    """Find columns in memory, with one row of each person if people are told apart."""
+def columns_of(*columns: Any, data: Any, person: Any, rows: int = 1) -> tuple[Source, str | None]:
+    """Find columns in memory, with so many rows of each person if people are told apart."""
     roles = ("x", "y")[: len(columns)]
     found = opened(lambda: frames.find(*columns, data=data, roles=roles))
     opened(lambda: found.n)
-    return first_of_each(found, person, data)
+    return bounded_contributions(found, person, data, rows)

@@ -14,6 +14,7 @@ All that follows a noisy count is post-processing.
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from typing import Any
@@ -70,7 +71,8 @@ def estimate_bounds(
     failure: float = 0.05,
     person: Any = None,
     rows_per_person: int = 1,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
     name: str | None = None,
     allow_large_epsilon: bool = False,
 ) -> BoundsEstimate:
@@ -93,10 +95,10 @@ def estimate_bounds(
         each end as the noise hides.
     failure : float
         The probability that more records than ``estimate.outside`` lie outside.
-    person, rows_per_person, ledger, name
+    person, rows_per_person, ledger, dataset, name
         As for :func:`dpmic.release`.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
 
     Returns
     -------
@@ -113,12 +115,12 @@ def estimate_bounds(
     >>> estimate.low < 10_000, 50_000 < estimate.high, estimate.outside < 1_000
     (True, True, True)
     """
-    charged = account(ledger, name)
+    charged = account(ledger, dataset, name)
     private_to = loss(epsilon, allow_large=allow_large_epsilon)
     wished = _share(coverage, "coverage", 0.99, closed=True)
     miss = _share(failure, "failure", 0.05)
     rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
-    source, keeper = columns_of(x, data=data, person=person)
+    source, keeper = columns_of(x, data=data, person=person, rows=rows)
     look = Look(source.n, wished, miss, **_noises(private_to, rows))
     look.warn(private_to, rows)
 
@@ -149,7 +151,7 @@ def estimate_bounds(
         "person": keeper,
     }
     steps = Steps(read=lambda: private_columns(source)[0], compute=lambda x: x, publish=publish)
-    return BoundsEstimate.from_json(charged.settle(source, asked, look.epsilon, steps))
+    return charged.settle(BoundsEstimate, source, asked, look.epsilon, steps)
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,23 @@ budget is spent before noise is drawn (docs/decisions/0006).
 from __future__ import annotations
 
 import json
+import os
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from dpmic.counts.sources import Found
 from dpmic.errors import ParameterError, shown
-from dpmic.privacy.domain import Sealed, shielded
 from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.reminders import depth_of_caller
+from dpmic.results.published import Published
 
 __all__ = ["Account", "Steps", "account", "padded"]
 
 Private = TypeVar("Private")
 Exact = TypeVar("Exact")
+Kind = TypeVar("Kind", bound=Published)
 
 
 @dataclass(frozen=True)
@@ -27,72 +31,103 @@ class Steps(Generic[Private, Exact]):
     """What a release does with data; no step before ``publish`` may show what it returns.
 
     ``publish`` is the only step that draws noise. It returns a JSON text whose length does not
-    depend on what was drawn (:func:`padded`).
+    depend on what was drawn (:func:`padded`). ``load`` gets ready whatever the others need, so
+    that nothing is found missing after budget was spent.
     """
 
     read: Callable[[], Private]
     compute: Callable[[Private], Exact]
     publish: Callable[[Exact], str]
+    load: Callable[[], object] = bool  # which does nothing
 
 
 @dataclass(frozen=True)
 class Account:
-    """Where releases are charged, and under which name; without a ledger nowhere."""
+    """Where releases are charged, and for which dataset; without a ledger nowhere."""
 
     ledger: Ledger | None
+    dataset: str | None
     name: str | None
 
     def settle(
         self,
+        kind: type[Kind],
         source: Found,
         asked: dict[str, Any],
         epsilon: float,
         steps: Steps[Any, Any],
         delta: float = 0.0,
-    ) -> str:
+    ) -> Kind:
         """Return the one answer to a question, from the ledger if it was asked before.
 
-        ``asked`` identifies the question by names and options, never by data; the name of the
-        account, the columns' names and n are added here.
+        ``asked`` identifies the question by names and options, never by data; the columns' names
+        and n are added here.
         """
         if self.ledger is None:
-            private = Sealed(steps.read)
-            return shielded(lambda: steps.publish(steps.compute(private.open())))
-        ledger, question = self.ledger, self._question(source, asked)
-        answer = ledger.answer(question)
-        if answer is not None:
-            return answer
-        ledger.check(question, epsilon, delta)  # refused before a value is read
-        private = Sealed(steps.read)
-        ledger.spend(question, epsilon, delta)  # committed before noise is drawn
+            return self._published(kind, steps.publish(steps.compute(steps.read())))
+        ledger, dataset, question = self.ledger, self.dataset or "", self._question(source, asked)
+        entry = ledger.find(question, dataset=dataset)
+        if entry is not None and entry.answer is not None:
+            return self._published(kind, entry.answer, entry.answered_at)
+        ledger.check(question, epsilon, delta, dataset=dataset)  # refused before a value is read
+        private = steps.read()
+        steps.load()
+        ledger.spend(question, epsilon, delta, dataset=dataset)  # committed before noise is drawn
+        exact, drawn = steps.compute(private), False
 
-        def draw_and_store() -> str:
-            exact = steps.compute(private.open())
-            return ledger.settle(question, lambda: steps.publish(exact))
+        def draw() -> str:
+            nonlocal drawn
+            drawn = True
+            return steps.publish(exact)
 
-        return shielded(draw_and_store)
+        text = ledger.settle(question, draw, dataset=dataset)
+        if drawn:
+            return self._published(kind, text)
+        stored = ledger.find(question, dataset=dataset)  # of another process, just now
+        return self._published(kind, text, None if stored is None else stored.answered_at)
+
+    def _published(self, kind: type[Kind], text: str, replayed: str | None = None) -> Kind:
+        """Return an answer with what the caller knows of it besides."""
+        return replace(kind.from_json(text), dataset=self.dataset, replayed=replayed)
 
     def _question(self, source: Found, asked: dict[str, Any]) -> str:
         """Return the text under which the ledger keeps the answer."""
         if self.name is None and not source.named:
             raise ParameterError(
-                "ledger", "an array has no name to keep the answer under", "pass name='...'"
+                "ledger",
+                "arrays have no column names, by which a ledger tells questions apart",
+                "pass a frame and the names of its columns",
             )
         public = {**asked, "name": self.name, "columns": source.names, "n": source.n}
         return json.dumps(public, sort_keys=True)
 
 
-def account(ledger: object, name: object) -> Account:
-    """Check where a release is charged."""
+def account(ledger: object, dataset: object, name: object) -> Account:
+    """Check where a release is charged, and to which data it belongs."""
+    for option, value in (("dataset", dataset), ("name", name)):
+        if value is not None and (not isinstance(value, str) or not value.strip()):
+            raise ParameterError(
+                f"{option} = {shown(value)}", "it is not a name", f"pass {option}='visits 2024'"
+            )
+    if name is not None:
+        warnings.warn(
+            "name=... is deprecated; pass dataset=... to name the data",
+            DeprecationWarning,
+            stacklevel=depth_of_caller(),
+        )
+    if isinstance(ledger, str | os.PathLike):
+        ledger = Ledger(ledger)
     if not isinstance(ledger, Ledger | None):
         raise ParameterError(
-            f"ledger = {shown(ledger)}", "it is no Ledger", "pass dpmic.Ledger(path)"
+            f"ledger = {shown(ledger)}", "it is not a Ledger", "pass dpmic.Ledger(path), or a path"
         )
-    if name is not None and (not isinstance(name, str) or not name):
+    if ledger is not None and dataset is None:
         raise ParameterError(
-            f"name = {shown(name)}", "it is no text", "pass a name such as 'age, 2026'"
+            "dataset",
+            "a ledger keeps answers, and must know which data each belongs to",
+            "pass dataset='visits 2024', and another name for corrected or other data",
         )
-    return Account(ledger, name)
+    return Account(ledger, dataset, name)  # type: ignore[arg-type] # checked above
 
 
 def padded(text: str, drawn: int, most: int) -> str:

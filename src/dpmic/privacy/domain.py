@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Generic, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,12 @@ from dpmic.errors import DpmicError, InputError, RefusedValueError, UnreadableEr
 from dpmic.frames import Pair, Source
 
 __all__ = [
-    "Sealed",
     "opened",
     "private",
     "private_columns",
     "private_counts",
     "private_histogram",
     "private_pair",
-    "shielded",
 ]
 
 Result = TypeVar("Result")
@@ -35,7 +33,9 @@ MOST_IN_MEMORY = 2**31 - 1
 def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Let no error of a function that is given records carry one of them away.
 
-    Every function that people hand records to for a release is made by this. Whatever fails
+    Every function that people hand records to for a release is made by this. It runs under
+    numpy's usual arithmetic: a program may have turned underflow and the like into errors, which
+    would then depend on the data, or come between a draw and its storage. Whatever fails
     inside, a traceback that prints local variables, a debugger or a crash reporter would show
     records, counts or the exact score: so an error leaves without the frames that it went
     through, its cause and its context. Its words are the business of :func:`opened`.
@@ -44,7 +44,8 @@ def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
     @wraps(function)
     def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
         try:
-            return function(*args, **kwargs)
+            with np.errstate(all="ignore"):
+                return function(*args, **kwargs)
         except BaseException as error:
             failure = error
         del args, kwargs
@@ -133,29 +134,3 @@ def private_pair(source: Source) -> Pair:
     """Read two columns by :func:`private_columns`."""
     x, y = private_columns(source)
     return Pair(x, y, (source.names[0], source.names[1]))
-
-
-class Sealed(Generic[Result]):
-    """What was read, out of sight: tracebacks that print local variables show no more than this."""
-
-    __slots__ = ("_held",)
-
-    def __init__(self, read: Callable[[], Result]) -> None:
-        self._held = read()
-
-    def open(self) -> Result:
-        """Return it; only where :func:`shielded` holds."""
-        return self._held
-
-
-def shielded(call: Callable[[], Result]) -> Result:
-    """Call, and let no exception carry frames or contexts in which the exact score is a variable.
-
-    A traceback that prints local variables, a debugger or a crash reporter would show it.
-    """
-    try:
-        return call()
-    except BaseException as error:
-        failure = error
-    failure.__context__ = failure.__cause__ = None
-    raise failure.with_traceback(None)

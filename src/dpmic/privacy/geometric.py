@@ -18,13 +18,14 @@ from dpmic import _validate, summaries
 from dpmic._validate import Bounds, Limits
 from dpmic.counts.histogram import cell_counts, cell_edges, largest_first
 from dpmic.counts.sources import Counting, Found
+from dpmic.errors import ParameterError
 from dpmic.frames import Pair
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy.domain import private_histogram
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options
-from dpmic.privacy.reminders import remind_of_bounds, warn_of_noise
+from dpmic.privacy.reminders import remind_of_bounds
 from dpmic.results import HistogramRelease
 from dpmic.statistics.histograms import table_limits, table_search
 
@@ -71,7 +72,9 @@ class MICrGeometric(Mechanism):
     rows_per_person : int
         How many rows one person may have; the noise grows in proportion.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
+    allow_noisy : bool
+        Publish even where the counts are little more than noise.
 
     Examples
     --------
@@ -87,9 +90,11 @@ class MICrGeometric(Mechanism):
     B: float | None = None
     rows_per_person: int = 1
     allow_large_epsilon: bool = False
+    allow_noisy: bool = False
 
     name = "micr-geometric"
     least_n = 4
+    counts = True
     statistic = "mic"
 
     def __post_init__(self) -> None:
@@ -103,13 +108,14 @@ class MICrGeometric(Mechanism):
         """Say where bounds must come from."""
         remind_of_bounds()
 
-    def warn(self, setting: GeometricSetting) -> None:
-        """Say where the counts are noise."""
-        if setting.n < LEAST_SIGNAL * setting.noise.scale:
-            warn_of_noise(
-                f"with n = {setting.n} the counts are little more than noise of scale "
-                f"{setting.noise.scale:.2g}",
-                "pass more data, a larger epsilon, or mechanism='micr-laplace'",
+    def refuse_noisy(self, setting: GeometricSetting) -> None:
+        """Refuse, unless ``allow_noisy``, where the counts are noise."""
+        if setting.n < LEAST_SIGNAL * setting.noise.scale and not self.allow_noisy:
+            raise ParameterError(
+                f"n = {setting.n}",
+                f"the counts would be little more than noise of scale {setting.noise.scale:.2g}",
+                "pass more data, a larger epsilon or mechanism='micr-laplace', or allow_noisy=True "
+                "if you want them all the same",
             )
 
     def setting(self, n: int) -> GeometricSetting:
@@ -180,6 +186,7 @@ class MICrGeometric(Mechanism):
         The distance between inputs counts the rows replaced; the rest is as for the others.
         """
         setting = self.setting(n)
+        self.refuse_noisy(setting)
 
         def counts(released: HistogramRelease) -> list[int]:
             return [

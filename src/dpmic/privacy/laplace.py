@@ -31,8 +31,8 @@ from dpmic.privacy import noise, sensitivity
 from dpmic.privacy.domain import private_counts
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.orders import secret_order
-from dpmic.privacy.reminders import remind_of_bounds, warn_of_value_noise
-from dpmic.results import Release, noises
+from dpmic.privacy.reminders import refuse_noisy_value, remind_of_bounds
+from dpmic.results import Release
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.counted import check_records, counted_search
 from dpmic.statistics.methods import range_search
@@ -74,10 +74,10 @@ class LaplaceMechanism(Mechanism):
         calibrated = noise.calibrate(delta, self.epsilon)
         return LaplaceSetting(n, limits, one, delta, calibrated, self._calibration(n))
 
-    def warn(self, setting: LaplaceSetting) -> None:
-        """Say where the noise of the value is too wide."""
-        half = noises.half_width("laplace", setting.noise.scale, 0.95)
-        warn_of_value_noise(half, "pass more data or a larger epsilon; dpmic.plan says how much")
+    def refuse_noisy(self, setting: LaplaceSetting) -> None:
+        """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
+        remedy = "pass more data or a larger epsilon (dpmic.plan says how much)"
+        refuse_noisy_value("laplace", setting.noise.scale, self.allow_noisy, remedy)
 
     def publish(
         self, score: float, source: Found, setting: LaplaceSetting, person: str | None = None
@@ -99,6 +99,7 @@ class LaplaceMechanism(Mechanism):
         enables them for the process.
         """
         setting = self.setting(n)
+        self.refuse_noisy(setting)
         return self._measurement(
             n,
             lambda released: released.value,
@@ -157,7 +158,9 @@ class MICrLaplace(LaplaceMechanism):
     rows_per_person : int
         How many rows one person may have; the noise grows in proportion.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
+    allow_noisy : bool
+        Publish even where noise exceeds 0.25 with a probability of 5%.
 
     Examples
     --------
@@ -175,6 +178,7 @@ class MICrLaplace(LaplaceMechanism):
     master: Master = "reshef"
     rows_per_person: int = 1
     allow_large_epsilon: bool = False
+    allow_noisy: bool = False
 
     name = "micr-laplace"
     least_n = 4
@@ -239,7 +243,7 @@ class MICeLaplace(LaplaceMechanism):
         By default tuned for n and epsilon, together with ``lmax``.
     lmax : int, optional
         The most columns a grid may have; floor(B / 2) where B is given.
-    master, rows_per_person, allow_large_epsilon
+    master, rows_per_person, allow_large_epsilon, allow_noisy
         As for :class:`MICrLaplace`.
 
     Examples
@@ -257,6 +261,7 @@ class MICeLaplace(LaplaceMechanism):
     master: Master = "reshef"
     rows_per_person: int = 1
     allow_large_epsilon: bool = False
+    allow_noisy: bool = False
 
     name = "mice-laplace"
     least_n = 6

@@ -1,8 +1,9 @@
 """The privacy budget of a group of people, in one SQLite file that survives crashes.
 
-A release asks, in this order: :meth:`Ledger.answer` (is there an answer?) and
+A release asks, in this order: :meth:`Ledger.find` (is there an answer?) and
 :meth:`Ledger.check` (would it fit?) before data is read, :meth:`Ledger.spend` before noise is
-drawn, and :meth:`Ledger.settle`, which draws it and keeps the answer.
+drawn, and :meth:`Ledger.settle`, which draws it and keeps the answer. Questions belong to a
+dataset: the same question about other data is another one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -19,7 +21,7 @@ from typing import NamedTuple
 
 from dpmic import _validate
 from dpmic.errors import BudgetError, LedgerError, ParameterError, shown
-from dpmic.privacy.ledger_file import RESTORE, VERSION, place, transaction
+from dpmic.privacy.ledger_file import RESTORE, VERSION, locked, place, transaction
 
 __all__ = ["Entry", "Ledger"]
 
@@ -40,7 +42,11 @@ class Units(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A question charged at ``time`` (ISO 8601, UTC); without an answer it is pending."""
+    """A question about a dataset, with its charge; without an answer it is pending.
+
+    ``time`` is when it was charged, ``answered_at`` when its noise was drawn (ISO 8601, UTC).
+    Entries made before ledgers knew datasets have None for ``dataset``.
+    """
 
     time: str
     question: str
@@ -48,6 +54,8 @@ class Entry:
     delta: float
     answered: bool
     answer: str | None
+    dataset: str | None
+    answered_at: str | None
 
 
 class Ledger:
@@ -55,17 +63,21 @@ class Ledger:
 
     A ledger belongs to people, not to a file of data: losses add up over everything that is
     ever published about a person, so corrected or appended data about the same people spends
-    from the same ledger. Questions are keyed by the names that the caller gives them, never by
-    a hash of the data, which would itself tell something about the data.
+    from the same ledger. Every question names the dataset it is about. The same question about
+    the same dataset has one answer, charged once; corrected data is another dataset, and is
+    charged. A dataset is known by its name, never by a hash of its records, which would itself
+    tell something about them.
 
     The file is the only memory: an older copy put in its place has forgotten the spends since,
-    and a deleted one all of them. It needs a local disk (locks are unreliable on network drives,
-    which are recognised on Linux and Windows) and a single name, so no hard links.
+    and a deleted one all of them. A ``Ledger`` object notices both while it lives. The file needs a
+    local disk (locks are unreliable on network drives, which are recognised on Linux and
+    Windows) and a single name, so no hard links. Beside it lies an empty file, ``.lock``: a lock on
+    that one survives whatever else opens the ledger.
 
     Amounts are exact, in units of 2**-50 (2**-62 for delta). A charge is rounded up and the total
     down: ten charges of the float 0.1, which lies above 1/10, do not fit into 1.0. Epsilons add
-    up, and so do deltas (basic composition). Threads and processes may share a ledger; no file
-    stays open between calls.
+    up, and so do deltas (basic composition). Threads, processes and forks may share a ledger; no
+    file stays open between calls. Copy it while no release is running.
 
     Parameters
     ----------
@@ -81,17 +93,17 @@ class Ledger:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger(f"{folder.name}/patients.ledger", epsilon=3.0)
-    >>> ledger.spend("micr-laplace of age and weight", 0.5)
-    >>> ledger.settle("micr-laplace of age and weight", lambda: '{"value": 0.31}')
+    >>> ledger.spend("MICr of age and weight", 0.5, dataset="visits 2024")
+    >>> ledger.settle("MICr of age and weight", lambda: '{"value": 0.31}', dataset="visits 2024")
     '{"value": 0.31}'
-    >>> ledger.settle("micr-laplace of age and weight", lambda: "another draw")
+    >>> ledger.settle("MICr of age and weight", lambda: "another", dataset="visits 2024")
     '{"value": 0.31}'
     >>> ledger.remaining
     2.5
     >>> folder.cleanup()
     """
 
-    __slots__ = ("path",)
+    __slots__ = ("_seen", "path")
 
     def __init__(
         self,
@@ -101,9 +113,14 @@ class Ledger:
     ) -> None:
         total = None if epsilon is None else _total(epsilon, delta or 0.0)
         self.path = place(path)
+        self._seen = (0, 0, 0)
         if total is None and not os.path.exists(self.path):
-            raise LedgerError(str(self.path), "there is no such ledger", "pass epsilon to make it")
-        with transaction(self.path, create=total) as connection:
+            raise LedgerError(
+                str(self.path),
+                "there is no such ledger",
+                "make it once for the group: dpmic.Ledger(path, epsilon=3)",
+            )
+        with locked(self.path), self._transaction(create=total) as connection:
             stored, _ = _amounts(connection)
             if total and total.epsilon != stored.epsilon:
                 raise _other_total("epsilon", epsilon, self.path, _down(stored.epsilon, UNIT))
@@ -148,18 +165,23 @@ class Ledger:
         total, spent = self._read()
         return _down(total.delta - spent.delta, UNIT_DELTA)
 
-    def answer(self, question: str) -> str | None:
+    def find(self, question: str, *, dataset: str) -> Entry | None:
+        """Return the entry of exactly this question about this dataset, if it was charged."""
+        with self._connection() as connection:
+            row = _find(connection, dataset, question)
+        return None if row is None else _entry(row)
+
+    def answer(self, question: str, *, dataset: str) -> str | None:
         """Return the stored answer to exactly this question, or None."""
-        with transaction(self.path) as connection:
-            found = _find(connection, question)
-        return found[1] if found else None
+        entry = self.find(question, dataset=dataset)
+        return None if entry is None else entry.answer
 
-    def check(self, question: str, epsilon: float, delta: float = 0.0) -> None:
+    def check(self, question: str, epsilon: float, delta: float = 0.0, *, dataset: str) -> None:
         """Raise what :meth:`spend` would raise now; nothing is written."""
-        with transaction(self.path) as connection:
-            self._price(connection, question, epsilon, delta)
+        with self._connection() as connection:
+            self._price(connection, (dataset, question), epsilon, delta)
 
-    def spend(self, question: str, epsilon: float, delta: float = 0.0) -> None:
+    def spend(self, question: str, epsilon: float, delta: float = 0.0, *, dataset: str) -> None:
         """Charge a question, durably; one that was charged before costs nothing.
 
         Raises
@@ -169,78 +191,107 @@ class Ledger:
         LedgerError
             If the question was charged with another loss, or the file cannot be used.
         """
-        with transaction(self.path) as connection:
-            price = self._price(connection, question, epsilon, delta)
+        with self._connection() as connection:
+            price = self._price(connection, (dataset, question), epsilon, delta)
             if price:
-                now = datetime.now(UTC).isoformat(timespec="seconds")
-                insert = "INSERT INTO entries (time, question, units, units_delta)"
-                connection.execute(f"{insert} VALUES (?, ?, ?, ?)", (now, question, *price))
+                insert = "INSERT INTO entries (time, dataset, question, units, units_delta)"
+                connection.execute(
+                    f"{insert} VALUES (?, ?, ?, ?, ?)", (_now(), dataset, question, *price)
+                )
+                connection.execute(
+                    "UPDATE budget SET spent = spent + ?, spent_delta = spent_delta + ?, "
+                    "charges = charges + 1",
+                    price,
+                )
 
-    def settle(self, question: str, draw: Callable[[], str]) -> str:
+    def settle(self, question: str, draw: Callable[[], str], *, dataset: str) -> str:
         """Return the one answer to a charged question, drawing it if there is none yet.
 
         ``draw`` draws the noise and returns the answer, a JSON text. It must not use the ledger,
         which is locked meanwhile, nor show its draw to anybody; the length of the text should not
         depend on the draw, since a disk that is nearly full refuses the longer ones.
         """
-        # The charge pays for one draw that leaves this method. It is drawn inside the transaction
-        # that stores it, so that a second process waits for the lock and then finds the answer.
-        # If draw() raises, the commit fails or the process dies, the transaction rolls back and
-        # its draw is gone. Nobody has seen that one, so the question, still charged, may be drawn
-        # again for free.
-        with transaction(self.path) as connection:
-            found = _find(connection, question)
-            if found is None:
+        # The charge pays for one draw that leaves this method. The lock is held from the look at
+        # the entry until the draw is stored, so that a second process waits and then finds the
+        # answer. If draw() raises, the commit fails or the process dies, its draw is gone. Nobody
+        # has seen that one, so the question, still charged, may be drawn again for free.
+        with locked(self.path):
+            with self._transaction() as connection:
+                row = _find(connection, dataset, question)
+            if row is None:
                 raise LedgerError(
                     f"question {shown(question)}",
                     "it was never charged",
                     "call spend before settle",
                 )
-            if found[1] is None:
-                # Answers are never overwritten, and what is not a text is none.
-                update = "UPDATE entries SET answer = ?1 WHERE question = ?2 AND answer IS NULL"
-                update += " AND typeof(?1) = 'text'"
-                if connection.execute(update, (draw(), question)).rowcount != 1:
-                    raise LedgerError("draw", "it returned no text", "return a JSON text")
-        # Read back only after the commit: until then no variable holds the draw, which
-        # a traceback that prints variables would release.
-        text = self.answer(question)
+            if row.answer is None:
+                unseen = _Unseen(draw)
+                with self._transaction() as connection:
+                    # Answers are never overwritten, and what is not a text is none.
+                    update = "UPDATE entries SET answer = ?1, answered = ?2 WHERE id = ?3"
+                    update += " AND answer IS NULL AND typeof(?1) = 'text'"
+                    stored = connection.execute(update, (unseen.text, _now(), row.id))
+                    if stored.rowcount != 1:
+                        raise LedgerError("draw", "it returned no text", "return a JSON text")
+        # Read back only after the commit: until then nothing that can be printed holds the draw.
+        text = self.answer(question, dataset=dataset)
         if text is None:
             raise LedgerError(str(self.path), "another file took its place just now", RESTORE)
         return text
 
     def history(self) -> list[Entry]:
         """Return every charged question, the oldest first."""
-        with transaction(self.path) as connection:
-            select = "SELECT time, question, units, units_delta, answer FROM entries ORDER BY id"
-            rows = connection.execute(select).fetchall()
-        return [
-            Entry(time, name, _up(loss, UNIT), _up(delta, UNIT_DELTA), text is not None, text)
-            for time, name, loss, delta, text in rows
-        ]
+        with self._connection() as connection:
+            rows = connection.execute(f"{SELECT} ORDER BY id").fetchall()
+        return [_entry(_Row(*row)) for row in rows]
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Run one transaction, with the ledger locked."""
+        with locked(self.path), self._transaction() as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, create: Units | None = None) -> Iterator[sqlite3.Connection]:
+        """Run one transaction on a file that adds up and has forgotten nothing."""
+        with transaction(self.path, create) as connection:
+            self._verify(connection)
+            yield connection
+            seen = _sums(connection)
+        self._seen = seen
+
+    def _verify(self, connection: sqlite3.Connection) -> None:
+        """Refuse a file whose entries do not add up, or that held more before."""
+        kept = connection.execute("SELECT spent, spent_delta, charges FROM budget").fetchone()
+        found = _sums(connection)
+        if kept is not None and kept != found:
+            reason = "its charges do not add up to what it has noted: it was changed from outside"
+            raise LedgerError(str(self.path), reason, RESTORE)
+        if any(now < before for now, before in zip(found, self._seen, strict=True)):
+            raise LedgerError(str(self.path), "an older copy has taken its place", RESTORE)
 
     def _read(self) -> tuple[Units, Units]:
-        with transaction(self.path) as connection:
+        with self._connection() as connection:
             return _amounts(connection)
 
     def _price(
-        self, connection: sqlite3.Connection, question: str, epsilon: float, delta: float
+        self, connection: sqlite3.Connection, key: tuple[str, str], epsilon: float, delta: float
     ) -> Units | None:
         """Return the units to charge, None if that was done before, or refuse."""
         price = Units(math.ceil(_units(epsilon)), math.ceil(_units_delta(delta)))
-        found = _find(connection, question)
+        found = _find(connection, *key)
         if found is None:
             self._fit(connection, "epsilon", price.epsilon, UNIT)
             self._fit(connection, "delta", price.delta, UNIT_DELTA)
             return price
-        if found[0] != price:
-            was = f"{_up(found[0].epsilon, UNIT)!r}"
-            if found[0].delta or price.delta:
-                was += f" and delta {_up(found[0].delta, UNIT_DELTA)!r}"
+        if (found.units, found.units_delta) != price:
+            was = f"{_up(found.units, UNIT)!r}"
+            if found.units_delta or price.delta:
+                was += f" and delta {_up(found.units_delta, UNIT_DELTA)!r}"
             raise LedgerError(
                 f"epsilon = {epsilon!r}" + (f", delta = {delta!r}" if delta else ""),
                 f"this question was charged {was}",
-                "ask it with that epsilon, or give the question another name",
+                "ask it with that epsilon, or word the question otherwise",
             )
         return None
 
@@ -327,19 +378,64 @@ def _amounts(connection: sqlite3.Connection) -> tuple[Units, Units]:
     """Return the totals and the sums of all charges."""
     # Without a total nothing fits.
     total = "SELECT coalesce(sum(total), 0), coalesce(sum(total_delta), 0) FROM budget"
-    spent = "SELECT coalesce(sum(units), 0), coalesce(sum(units_delta), 0) FROM entries"
-    return Units(*connection.execute(total).fetchone()), Units(
-        *connection.execute(spent).fetchone()
+    return Units(*connection.execute(total).fetchone()), Units(*_sums(connection)[:2])
+
+
+def _sums(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Return the sums of all charges, of epsilon and of delta, and their number."""
+    sums = "SELECT coalesce(sum(units), 0), coalesce(sum(units_delta), 0), count(*) FROM entries"
+    found: tuple[int, int, int] = connection.execute(sums).fetchone()
+    return found
+
+
+class _Row(NamedTuple):
+    """An entry as it is stored."""
+
+    id: int
+    time: str
+    dataset: str | None
+    question: str
+    units: int
+    units_delta: int
+    answer: str | None
+    answered: str | None
+
+
+SELECT = f"SELECT {', '.join(_Row._fields)} FROM entries"
+
+
+class _Unseen:
+    """A draw that is not stored yet; tracebacks that print variables show no more than this."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, draw: Callable[[], str]) -> None:
+        self.text = draw()
+
+
+def _find(connection: sqlite3.Connection, dataset: str, question: str) -> _Row | None:
+    """Return the entry of a question, or None if it was never charged."""
+    for name, text in (("dataset", dataset), ("question", question)):
+        # SQLite takes no lone surrogates, which are left over from file names and broken files.
+        if not isinstance(text, str) or not re.fullmatch("[^\ud800-\udfff]+", text):
+            raise ParameterError(f"{name} = {shown(text)}", "it is not a text", f"name the {name}")
+    where = f"{SELECT} WHERE dataset = ? AND question = ?"
+    found = connection.execute(where, (dataset, question)).fetchone()
+    return None if found is None else _Row(*found)
+
+
+def _entry(row: _Row) -> Entry:
+    return Entry(
+        time=row.time,
+        question=row.question,
+        epsilon=_up(row.units, UNIT),
+        delta=_up(row.units_delta, UNIT_DELTA),
+        answered=row.answer is not None,
+        answer=row.answer,
+        dataset=row.dataset,
+        answered_at=row.answered,
     )
 
 
-def _find(connection: sqlite3.Connection, question: str) -> tuple[Units, str | None] | None:
-    """Return the units and the answer of a question, or None if it was never charged."""
-    # SQLite takes no lone surrogates, which are left over from file names and broken files.
-    if not isinstance(question, str) or not re.fullmatch("[^\ud800-\udfff]+", question):
-        raise ParameterError(
-            f"question = {shown(question)}", "it is not a text", "name the question"
-        )
-    select = "SELECT units, units_delta, answer FROM entries WHERE question = ?"
-    found: tuple[int, int, str | None] | None = connection.execute(select, (question,)).fetchone()
-    return found and (Units(*found[:2]), found[2])
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -5,28 +5,51 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from dpmic import _io
 from dpmic.errors import LedgerError
 
-__all__ = ["RESTORE", "VERSION", "place", "transaction"]
+__all__ = ["RESTORE", "VERSION", "locked", "place", "transaction"]
 
 TIMEOUT = 60.0
-"""Seconds to wait for other transactions, which take milliseconds."""
+"""Seconds to wait for other processes, which hold a ledger for milliseconds."""
 
-APPLICATION, VERSION = 0x64706D69, 2  # "dpmi", and the version of the schema
+PAUSE = 0.005
+"""Seconds between two tries to lock."""
 
-SCHEMA = f"""
+APPLICATION, VERSION = 0x64706D69, 3  # "dpmi", and the version of the schema
+
+# budget.spent, spent_delta and charges repeat the sums over the entries: a page that was
+# overwritten from outside shows as a difference between the two.
+SCHEMA = """
 CREATE TABLE budget (total INTEGER NOT NULL CHECK (typeof(total) = 'integer'),
-    total_delta INTEGER NOT NULL CHECK (typeof(total_delta) = 'integer'));
-CREATE TABLE entries (id INTEGER PRIMARY KEY, time TEXT NOT NULL, question TEXT NOT NULL UNIQUE,
+    total_delta INTEGER NOT NULL CHECK (typeof(total_delta) = 'integer'),
+    spent INTEGER NOT NULL CHECK (typeof(spent) = 'integer'),
+    spent_delta INTEGER NOT NULL CHECK (typeof(spent_delta) = 'integer'),
+    charges INTEGER NOT NULL CHECK (typeof(charges) = 'integer'));
+CREATE TABLE entries (id INTEGER PRIMARY KEY, time TEXT NOT NULL, question TEXT NOT NULL,
     units INTEGER NOT NULL CHECK (typeof(units) = 'integer' AND units > 0),
     units_delta INTEGER NOT NULL CHECK (typeof(units_delta) = 'integer' AND units_delta >= 0),
-    answer TEXT);
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION}"""
+    answer TEXT, dataset TEXT, answered TEXT, UNIQUE (dataset, question))"""
+
+# Schema 2 knew no datasets. Its entries keep none, so that they count and are never found again.
+UPGRADE = f"""
+ALTER TABLE budget RENAME TO budget2;
+ALTER TABLE entries RENAME TO entries2;
+{SCHEMA};
+INSERT INTO budget SELECT total, total_delta,
+    (SELECT coalesce(sum(units), 0) FROM entries2),
+    (SELECT coalesce(sum(units_delta), 0) FROM entries2),
+    (SELECT count(*) FROM entries2) FROM budget2;
+INSERT INTO entries SELECT id, time, question, units, units_delta, answer, NULL, NULL
+    FROM entries2;
+DROP TABLE budget2;
+DROP TABLE entries2"""
 
 # A commit is durable once its journal is deleted: EXTRA syncs the folder after that, and
 # fullfsync makes macOS empty the drive's own cache.
@@ -92,20 +115,94 @@ def _is_remote(place: str, mounts: str) -> bool:
 
 
 @contextmanager
-def transaction(path: Path, create: tuple[int, int] | None = None) -> Iterator[sqlite3.Connection]:
-    """Run one transaction on a connection of its own; any exception rolls it back.
+def locked(path: Path) -> Iterator[None]:
+    """Keep a ledger to this thread, by a lock on a file beside it.
 
-    A connection each is safe with threads and forks. IMMEDIATE takes the write lock at once, so
-    that what is read still holds when it is written. Nothing of ours may open the file by other
-    means: closing it would drop the locks of this process (POSIX).
+    SQLite's own locks are POSIX record locks. Whatever opens and closes the ledger in this process,
+    such as a backup, drops them; this lock it does not.
+    """
+    descriptor = _lock_file(path)
+    try:
+        _wait(descriptor, path)
+        try:
+            yield
+        finally:
+            _io.unlock(descriptor)
+    finally:
+        _open_locks.discard(descriptor)
+        os.close(descriptor)
+
+
+def _lock_file(path: Path) -> int:
+    """Open the file beside a ledger that is locked in its stead. It is never deleted."""
+    beside = f"{path}.lock"
+    flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        try:
+            descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | flags, 0o666)
+        except PermissionError:  # somebody else's, which can be locked all the same
+            descriptor = os.open(beside, os.O_RDONLY | flags)
+    except OSError as error:
+        reason = f"its lock file {beside} cannot be opened ({error.strerror})"
+        raise LedgerError(str(path), reason, WRITABLE) from None
+    _open_locks.add(descriptor)
+    return descriptor
+
+
+def _wait(descriptor: int, path: Path) -> None:
+    """Lock the open file, or refuse after TIMEOUT seconds."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            return _io.lock(descriptor)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise LedgerError(str(path), *REFUSALS[sqlite3.SQLITE_BUSY]) from None
+        except OSError as error:
+            reason = f"its folder has no file locks ({error.strerror})"
+            raise LedgerError(str(path), reason, "keep the ledger on a local disk") from None
+        time.sleep(PAUSE)
+
+
+# A forked child must inherit neither an open SQLite connection, whose locks it would take for its
+# own for ever, nor the descriptor of a lock, which it would keep after its parent's death.
+_in_transaction = threading.RLock()
+_open_locks: set[int] = set()
+
+
+def _after_fork_in_child() -> None:
+    for descriptor in _open_locks:
+        os.close(descriptor)
+    _open_locks.clear()
+    _in_transaction.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_in_transaction.acquire,
+        after_in_parent=_in_transaction.release,
+        after_in_child=_after_fork_in_child,
+    )
+
+
+@contextmanager
+def transaction(path: Path, create: tuple[int, int] | None = None) -> Iterator[sqlite3.Connection]:
+    """Run one transaction, inside :func:`locked`; any exception rolls it back.
+
+    A connection each is safe with threads, and a fork waits for its end. IMMEDIATE takes SQLite's
+    own write lock as well, for programs that know no other.
     """
     mode = "rw" if create is None else "rwc"  # a vanished ledger is not silently made anew
     try:
-        # isolation_level=None: Python begins and commits nothing by itself.
-        opened = sqlite3.connect(
-            f"{path.as_uri()}?mode={mode}", uri=True, timeout=TIMEOUT, isolation_level=None
-        )
-        with closing(opened) as connection:
+        with (
+            _in_transaction,
+            # isolation_level=None: Python begins and commits nothing by itself.
+            closing(
+                sqlite3.connect(
+                    f"{path.as_uri()}?mode={mode}", uri=True, timeout=TIMEOUT, isolation_level=None
+                )
+            ) as connection,
+        ):
             connection.executescript(SETTINGS)
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -124,19 +221,28 @@ def transaction(path: Path, create: tuple[int, int] | None = None) -> Iterator[s
 
 
 def _identify(connection: sqlite3.Connection, path: Path, create: tuple[int, int] | None) -> None:
-    """Refuse what is not a ledger, after making one of an empty file if that is wished.
+    """Refuse what is not a ledger, after making one of an empty file if that is wanted.
 
     The lock is held: of several processes that find no ledger, one makes it.
     """
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if create is not None and not tables:
-        for statement in SCHEMA.split(";"):  # executescript would commit first
-            connection.execute(statement)
-        connection.execute("INSERT INTO budget VALUES (?, ?)", create)
+        _run(connection, SCHEMA)
+        connection.execute("INSERT INTO budget VALUES (?, ?, 0, 0, 0)", create)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise LedgerError(str(path), "it is not a ledger", "pass another path")
-    if version != VERSION:
+    if version == 2:
+        _run(connection, UPGRADE)
+    elif tables and version != VERSION:
         reason = f"it has schema {version}, and this dpmic reads schema {VERSION}"
         raise LedgerError(str(path), reason, "use the version of dpmic that made it")
+    if version != VERSION:
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _run(connection: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.split(";"):  # executescript would commit first
+        connection.execute(statement)

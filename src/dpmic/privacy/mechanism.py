@@ -58,11 +58,14 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     least_n: ClassVar[int]
+    counts: ClassVar[bool] = False
+    """Whether noise is added to counts, which are scored afterwards."""
 
     epsilon: float
     statistic: str
     rows_per_person: int
     allow_large_epsilon: bool
+    allow_noisy: bool
 
     @private
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
@@ -70,7 +73,7 @@ class Mechanism(ABC):
         self.remind()
         source = self.known(opened(lambda: sources.find(x, y, data=data)))
         setting = self.setting(source.n)
-        self.warn(setting)
+        self.refuse_noisy(setting)
         score = self.score(self.read(source, setting), setting)
         return self.publish(score, source, setting)
 
@@ -107,8 +110,8 @@ class Mechanism(ABC):
         """Say what a user must keep in mind."""
 
     @abstractmethod
-    def warn(self, setting: Any) -> None:
-        """Say where noise will hide whatever the data are."""
+    def refuse_noisy(self, setting: Any) -> None:
+        """Refuse, unless ``allow_noisy``, where noise will hide whatever the data are."""
 
     @abstractmethod
     def setting(self, n: int) -> Setting:

@@ -7,6 +7,7 @@ sqrt(P) Delta in the Euclidean norm. Proof: docs/proofs/screening-and-matrices.m
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from dpmic.privacy.charge import account, padded
 from dpmic.privacy.domain import private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
-from dpmic.privacy.reminders import warn_of_value_noise
+from dpmic.privacy.reminders import refuse_noisy_value
 from dpmic.privacy.tables import Question, Table
 from dpmic.results import PairwiseRelease, noises
 
@@ -51,9 +52,11 @@ def release_pairwise(
     c: float | None = None,
     person: Any = None,
     rows_per_person: int = 1,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
     name: str | None = None,
     allow_large_epsilon: bool = False,
+    allow_noisy: bool = False,
 ) -> PairwiseRelease:
     """Publish the MICr of every pair of columns under one differential privacy guarantee.
 
@@ -80,24 +83,21 @@ def release_pairwise(
         Release only the pairs of this column with others.
     B, c : float, optional
         As for :func:`dpmic.release`; by default tuned for n and the noise of one entry.
-    person, ledger, name
+    person, ledger, dataset, name
         As for :func:`dpmic.release`.
     rows_per_person : int
         How many rows one person may have; the noise grows in proportion.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
+    allow_noisy : bool
+        Publish even where the noise of a value exceeds 0.25 with a probability of 5%; without it
+        that is refused, before data is read.
 
     Returns
     -------
     PairwiseRelease
         ``published.matrix``, with NaN on the diagonal, which is not released. Pairs with a constant
         column score 0 plus noise like any others.
-
-    Warns
-    -----
-    NoiseWarning
-        If noise will exceed 0.5 with a probability of 5% or more; this is known from n, epsilon,
-        delta and the number of pairs, before data is read.
 
     Examples
     --------
@@ -115,16 +115,16 @@ def release_pairwise(
         epsilon=epsilon,
         rows_per_person=rows_per_person,
         allow_large_epsilon=allow_large_epsilon,
+        allow_noisy=allow_noisy,
     )
-    charged = account(ledger, name)
-    found = tables.known(tables.find(table, bounds=bounds, target=target, person=person), whole)
+    charged = account(ledger, dataset, name)
+    found = tables.find(table, whole, bounds=bounds, target=target, person=person)
     plan = _plan(found, whole, _delta(delta, found.source.n))
     whole.remind()
-    warn_of_value_noise(plan.noise.half, _remedy(found, plan))
     steps = plan.question.steps(lambda scores: _text(plan.publish(scores)))
     asked = {**plan.question.asked, "mechanism": "pairwise", "delta": plan.delta}
-    answer = charged.settle(found.source, asked, plan.noise.epsilon, steps, plan.noise.delta)
-    return PairwiseRelease.from_json(answer)
+    cost = plan.noise.epsilon, plan.noise.delta
+    return charged.settle(PairwiseRelease, found.source, asked, cost[0], steps, cost[1])
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,6 @@ class _Noise:
     def mean(self) -> float:
         """The expected absolute noise of one score."""
         return self.added.scale * (1 if self.kind == "laplace" else math.sqrt(2 / math.pi))
-
-    @property
-    def half(self) -> float:
-        """What the noise of one score exceeds with a probability of 5%."""
-        return noises.half_width(self.kind, self.added.scale, 0.95)
 
     def add(self, scores: Sequence[float]) -> list[float]:
         """Return the scores with fresh noise each."""
@@ -190,6 +185,8 @@ def _plan(table: Table, whole: MICrLaplace, delta: float) -> _Plan:
     relative = _least_noise(1.0, count, epsilon, delta).mean
     question = Question.tuned(table, whole, 1 / relative)
     chosen = _least_noise(question.setting.sensitivity, count, epsilon, delta)
+    remedy = _remedy(table, delta)
+    refuse_noisy_value(chosen.kind, chosen.added.scale, whole.allow_noisy, remedy)
     return _Plan(question, delta, chosen)
 
 
@@ -244,13 +241,13 @@ def _delta(delta: object, n: int) -> float:
     return chance
 
 
-def _remedy(table: Table, plan: _Plan) -> str:
+def _remedy(table: Table, delta: float) -> str:
     """Say what makes the noise smaller, of what was not done yet."""
     ways = ["fewer columns"]
     if table.target is None:
         ways.append("target=...")
-    ways += ["a larger epsilon"] + ["delta=1e-6"] * (not plan.delta)
-    return f"pass {', '.join(ways)}, or use dpmic.screen for the strongest pairs"
+    ways += ["a larger epsilon"] + ["delta=1e-6"] * (not delta)
+    return f"use dpmic.screen for the strongest pairs, pass {', '.join(ways)}"
 
 
 def _text(published: PairwiseRelease) -> str:

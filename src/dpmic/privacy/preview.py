@@ -16,11 +16,10 @@ from dpmic.privacy import pairwise as matrices
 from dpmic.privacy import release as releases
 from dpmic.privacy import screen as screens
 from dpmic.privacy import tables, testing
-from dpmic.privacy.asked import columns_of, first_of_each, loss
+from dpmic.privacy.asked import bounded_contributions, columns_of, loss
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import LaplaceMechanism, MICrLaplace
-from dpmic.privacy.reminders import warn_of_value_noise
-from dpmic.results import noises
+from dpmic.privacy.reminders import noise_in_words
 
 __all__ = ["Preview", "bounds", "matrix", "release", "screen", "test"]
 
@@ -35,8 +34,8 @@ class Preview:
         The number of records, or of people where a column tells them apart.
     epsilon, delta : float
         What it would cost.
-    half_width : float or None
-        What the noise of a value exceeds with a probability of 5%, where that is known.
+    noise : str or None
+        What the noise of a value means, in words, where that is known.
     values : int
         How many values would be published.
     candidates : int or None
@@ -46,7 +45,7 @@ class Preview:
     n: int
     epsilon: float
     delta: float = 0.0
-    half_width: float | None = None
+    noise: str | None = None
     values: int = 1
     candidates: int | None = None
 
@@ -65,14 +64,14 @@ def release(
     epsilon = options.pop("epsilon")
     ends = releases._in_order(bounds, source.names)
     chosen = releases._mechanism(mechanism, epsilon, ends, options)
-    kept, _ = first_of_each(source, person, data)
+    kept, _ = bounded_contributions(source, person, data, chosen.rows_per_person)
     chosen.remind()
     setting = chosen.setting(kept.n)
-    chosen.warn(setting)
-    half = None
+    chosen.refuse_noisy(setting)
+    noise = None
     if isinstance(chosen, LaplaceMechanism):
-        half = noises.half_width("laplace", setting.noise.scale, 0.95)
-    return Preview(kept.n, setting.noise.epsilon, half_width=half)
+        noise = noise_in_words("laplace", setting.noise.scale)
+    return Preview(kept.n, setting.noise.epsilon, noise=noise)
 
 
 def screen(table: Any, *, top: int, split: float | None, **options: Any) -> Preview:
@@ -80,9 +79,8 @@ def screen(table: Any, *, top: int, split: float | None, **options: Any) -> Prev
     found, whole = _found(table, **options)
     plan = screens._plan(found, whole, top, split)
     whole.remind()
-    half = noises.half_width("laplace", plan.values.scale, 0.95)
-    warn_of_value_noise(half, "pass a smaller top or a larger epsilon")
-    return Preview(found.source.n, plan.epsilon, 0.0, half, plan.top, len(found.pairs))
+    noise = noise_in_words("laplace", plan.values.scale)
+    return Preview(found.source.n, plan.epsilon, 0.0, noise, plan.top, len(found.pairs))
 
 
 def matrix(table: Any, *, delta: float, **options: Any) -> Preview:
@@ -90,9 +88,8 @@ def matrix(table: Any, *, delta: float, **options: Any) -> Preview:
     found, whole = _found(table, **options)
     plan = matrices._plan(found, whole, matrices._delta(delta, found.source.n))
     whole.remind()
-    noise = plan.noise
-    warn_of_value_noise(noise.half, matrices._remedy(found, plan))
-    return Preview(found.source.n, noise.epsilon, noise.delta, noise.half, len(found.pairs))
+    cost, noise = plan.noise, noise_in_words(plan.noise.kind, plan.noise.added.scale)
+    return Preview(found.source.n, cost.epsilon, cost.delta, noise, len(found.pairs))
 
 
 def bounds(
@@ -102,7 +99,7 @@ def bounds(
     wished = ranges._share(coverage, "coverage", 0.99, closed=True)
     miss = ranges._share(failure, "failure", 0.05)
     rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
-    n, asked = _columns(x, **options)
+    n, asked = _columns(x, rows=rows, **options)
     look = ranges.Look(n, wished, miss, **ranges._noises(asked, rows))
     look.warn(asked, rows)
     return Preview(n, look.epsilon)
@@ -117,11 +114,16 @@ def test(x: str, y: str, *, draws: int, **options: Any) -> Preview:
 
 
 def _columns(
-    *names: str, data: Any, epsilon: float, person: str | None, allow_large_epsilon: bool
+    *names: str,
+    data: Any,
+    epsilon: float,
+    person: str | None,
+    allow_large_epsilon: bool,
+    rows: int = 1,
 ) -> tuple[int, float]:
     """Return how many records columns have, and the checked epsilon."""
     asked = loss(epsilon, allow_large=allow_large_epsilon)
-    return columns_of(*names, data=data, person=person)[0].n, asked
+    return columns_of(*names, data=data, person=person, rows=rows)[0].n, asked
 
 
 def _found(
@@ -133,6 +135,7 @@ def _found(
     person: str | None,
     rows_per_person: int,
     allow_large_epsilon: bool,
+    allow_noisy: bool,
 ) -> tuple[tables.Table, MICrLaplace]:
     """Return the columns that take part and what stands for all of their pairs."""
     whole = tables.stand_in(
@@ -142,5 +145,6 @@ def _found(
         epsilon=epsilon,
         rows_per_person=rows_per_person,
         allow_large_epsilon=allow_large_epsilon,
+        allow_noisy=allow_noisy,
     )
-    return tables.find(table, bounds=bounds, target=target, person=person), whole
+    return tables.find(table, whole, bounds=bounds, target=target, person=person), whole

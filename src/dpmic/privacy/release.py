@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from dpmic.counts import sources
 from dpmic.counts.sources import Counting, Found
 from dpmic.errors import ParameterError, shown
-from dpmic.privacy.asked import first_of_each
+from dpmic.privacy.asked import bounded_contributions
 from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import opened, private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
+from dpmic.statistics.methods import load_kernels
 
 __all__ = ["release"]
 
@@ -28,7 +30,8 @@ def release(
     mechanism: str | Mechanism = "micr-laplace",
     data: Any = None,
     person: Any = None,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
     name: str | None = None,
     **options: Any,
 ) -> Release:
@@ -50,18 +53,20 @@ def release(
         breaks the guarantee. Rows that can be read only once need a ``B`` and a ``c``; a count
         table has bounds, B and c of its own.
     person : array-like or str, optional
-        Who each row belongs to. Only the first row of each person is used, so that n is the
-        number of people.
-    ledger : Ledger, optional
-        The budget of the people in the data. The same question asked again is answered from it
-        for nothing.
+        Who each row belongs to. Only the first ``rows_per_person`` rows of each person are used,
+        so that n is the number of people where that is 1. Without it you answer for the number of
+        rows that a person has.
+    ledger : Ledger or path, optional
+        The budget of the people in the data. The same question about the same dataset is answered
+        from it for nothing; then ``release.replayed`` says when it was drawn. Columns need names.
+    dataset : str, optional
+        What the data are called, such as ``"visits 2024"``. Required with a ledger, which keeps
+        answers apart by it. Corrected data, or another table, is another dataset and is charged.
     name : str, optional
-        What the ledger calls this question, besides the columns' names. Needed for arrays
-        without names, and to ask again of corrected data or of another table of the same people
-        whose columns and length are the same: without it the stored answer is returned.
+        Deprecated: an old way to tell questions apart.
     **options
         Of the mechanism: ``B``, ``c``, ``statistic``, ``master``, ``lmax``, ``m``,
-        ``rows_per_person``, ``allow_large_epsilon``.
+        ``rows_per_person``, ``allow_large_epsilon``, ``allow_noisy``.
 
     Returns
     -------
@@ -77,21 +82,23 @@ def release(
     >>> 0.9 < published.value <= 1, published.n
     (True, 5000)
     """
-    charged, found = account(ledger, name), opened(lambda: sources.find(x, y, data=data))
+    charged = account(ledger, dataset, name)
+    found = opened(lambda: sources.find(x, y, data=data))
     bounds, options = _of_table(found, mechanism, bounds, options)
     chosen = _mechanism(mechanism, epsilon, _in_order(bounds, found.names), options)
     chosen.remind()
-    kept, keeper = first_of_each(found, person, data)
+    kept, keeper = bounded_contributions(found, person, data, chosen.rows_per_person)
     source = chosen.known(kept)
     setting = chosen.setting(source.n)
-    chosen.warn(setting)
+    chosen.refuse_noisy(setting)
     steps = Steps(
         read=lambda: chosen.read(source, setting),
         compute=lambda private: chosen.score(private, setting),
         publish=lambda score: _text(chosen.publish(score, source, setting, keeper)),
+        load=lambda: load_kernels(counted=chosen.counts or isinstance(source, Counting)),
     )
     asked = _asked(chosen, setting, keeper)
-    return Release.from_json(charged.settle(source, asked, setting.noise.epsilon, steps))
+    return charged.settle(Release, source, asked, setting.noise.epsilon, steps)
 
 
 def _of_table(

@@ -1,16 +1,29 @@
-"""What users are told before anything is spent, from what is public alone."""
+"""What users are told, and what is refused, before anything is spent: from what is public alone."""
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
+from statistics import NormalDist
 
-from dpmic.errors import BoundsReminder, NoiseWarning
+from dpmic.errors import BoundsReminder, NoiseWarning, ParameterError
+from dpmic.results import noises
 
-__all__ = ["MEANINGLESS", "remind_of_bounds", "warn_of_noise", "warn_of_value_noise"]
+__all__ = [
+    "MAX_HALF_WIDTH",
+    "depth_of_caller",
+    "noise_in_words",
+    "refuse_noisy_value",
+    "remind_of_bounds",
+    "warn_of_noise",
+]
 
-MEANINGLESS = 0.5
-"""From this half width of the 95% interval on, a value in [0, 1] may as well be any other."""
+MAX_HALF_WIDTH = 0.25
+"""Above this half width of its 95% interval a value in [0, 1] says next to nothing."""
+
+UNRELATED = 0.1
+"""The probability that ``noise_in_words`` speaks of."""
 
 _reminded = False
 
@@ -24,26 +37,45 @@ def remind_of_bounds() -> None:
             "bounds must come from what the columns mean, never from the data itself: "
             "a minimum or maximum of the data would not be protected",
             BoundsReminder,
-            stacklevel=_depth_of_caller(),
+            stacklevel=depth_of_caller(),
         )
 
 
 def warn_of_noise(reason: str, remedy: str) -> None:
     """Say that what is published will mean little."""
-    warnings.warn(f"{reason}; {remedy}", NoiseWarning, stacklevel=_depth_of_caller())
+    warnings.warn(f"{reason}; {remedy}", NoiseWarning, stacklevel=depth_of_caller())
 
 
-def warn_of_value_noise(half: float, remedy: str) -> None:
-    """Say so where the noise of a value in [0, 1] is too wide; ``half`` is for 95%."""
-    if half >= MEANINGLESS:
-        warn_of_noise(
-            f"the noise of a value exceeds {half:.2g} with a probability of 5%, and values lie "
-            "between 0 and 1: they will mean little",
-            remedy,
+def noise_in_words(kind: str, scale: float) -> str:
+    """Say what noise of a value in [0, 1] means for somebody who reads the value.
+
+    Examples
+    --------
+    >>> noise_in_words("laplace", 0.14)  # ... is 0.23 or more
+    'within 0.42 of the score in 95% of cases; one in ten unrelated pairs is published as ...'
+    """
+    half = noises.half_width(kind, scale, 0.95)
+    if kind == "laplace":
+        seen = -scale * math.log(2 * UNRELATED)  # P(noise > t) = exp(-t / scale) / 2
+    else:
+        seen = scale * NormalDist().inv_cdf(1 - UNRELATED)
+    return (
+        f"within {half:.2g} of the score in 95% of cases; one in ten unrelated pairs is published "
+        f"as {min(seen, 1.0):.2g} or more"
+    )
+
+
+def refuse_noisy_value(kind: str, scale: float, allowed: bool, remedy: str) -> None:
+    """Refuse values in [0, 1] that noise hides, unless that is allowed."""
+    if noises.half_width(kind, scale, 0.95) > MAX_HALF_WIDTH and not allowed:
+        raise ParameterError(
+            f"noise {noise_in_words(kind, scale)}",
+            "such values mislead",
+            f"{remedy}, or allow_noisy=True if you want them all the same",
         )
 
 
-def _depth_of_caller() -> int:
+def depth_of_caller() -> int:
     """Return how many frames above the warning the first line outside this package is."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpmic"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +22,10 @@ from dpmic.privacy.charge import account, padded
 from dpmic.privacy.domain import private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
-from dpmic.privacy.reminders import warn_of_value_noise
+from dpmic.privacy.reminders import refuse_noisy_value
 from dpmic.privacy.split import best_split
 from dpmic.privacy.tables import Question, Table
-from dpmic.results import Screening, noises
+from dpmic.results import Screening
 
 __all__ = ["screen"]
 
@@ -45,9 +46,11 @@ def screen(
     c: float | None = None,
     person: Any = None,
     rows_per_person: int = 1,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
     name: str | None = None,
     allow_large_epsilon: bool = False,
+    allow_noisy: bool = False,
 ) -> Screening:
     """Choose the strongest pairs of a table and publish their MICr, under differential privacy.
 
@@ -74,12 +77,15 @@ def screen(
         that minimises the expected error of a table whose scores are spread evenly over [0, 1].
     B, c : float, optional
         As for :func:`dpmic.release`; by default tuned for n and the noise of one value.
-    person, ledger, name
+    person, ledger, dataset, name
         As for :func:`dpmic.release`.
     rows_per_person : int
         How many rows one person may have; the noise grows in proportion.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
+    allow_noisy : bool
+        Publish even where the noise of a value exceeds 0.25 with a probability of 5%; without it
+        that is refused, before data is read.
 
     Returns
     -------
@@ -103,17 +109,14 @@ def screen(
         epsilon=epsilon,
         rows_per_person=rows_per_person,
         allow_large_epsilon=allow_large_epsilon,
+        allow_noisy=allow_noisy,
     )
-    charged = account(ledger, name)
-    found = tables.known(tables.find(table, bounds=bounds, target=target, person=person), whole)
+    charged = account(ledger, dataset, name)
+    found = tables.find(table, whole, bounds=bounds, target=target, person=person)
     plan = _plan(found, whole, top, split)
     whole.remind()
-    warn_of_value_noise(
-        noises.half_width("laplace", plan.values.scale, 0.95),
-        "pass a smaller top or a larger epsilon",
-    )
     steps = plan.question.steps(lambda scores: _text(plan.publish(scores), found))
-    return Screening.from_json(charged.settle(found.source, plan.asked, plan.epsilon, steps))
+    return charged.settle(Screening, found.source, plan.asked, plan.epsilon, steps)
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,8 @@ def _plan(table: Table, whole: MICrLaplace, top: object, split: object) -> _Plan
         selection = noise.calibrate_top_k(delta, epsilon * share, count, candidates)
     together = count * delta * (1 + 2**-50)  # rounded up
     values = noise.calibrate_vector(together, epsilon * (1 - share), count)
+    remedy = "pass a smaller top, more data or a larger epsilon"
+    refuse_noisy_value("laplace", values.scale, whole.allow_noisy, remedy)
     return _Plan(question, count, share, selection, values)
 
 

@@ -20,16 +20,16 @@ from dpmic.counts.sources import Counting, Found
 from dpmic.counts.table import CountTable
 from dpmic.errors import ParameterError
 from dpmic.grids import steps
-from dpmic.privacy.asked import LEAST_EPSILON, first_of_each
+from dpmic.privacy.asked import LEAST_EPSILON, bounded_contributions
 from dpmic.privacy.charge import Steps
 from dpmic.privacy.domain import opened, private_columns, private_counts
 from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.statistics import blocks
 from dpmic.statistics.counted import check_records, counted_search
-from dpmic.statistics.methods import by_range
+from dpmic.statistics.methods import by_range, load_kernels
 
-__all__ = ["Question", "Table", "find", "known", "scores", "stand_in"]
+__all__ = ["Question", "Table", "find", "scores", "stand_in"]
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +120,8 @@ class Question:
 
     def steps(self, publish: Callable[[list[float]], str]) -> Steps[Any, list[float]]:
         """Read the columns, score all candidates, and publish by the one way that is given."""
-        return Steps(read=self._read, compute=self._scores, publish=publish)
+        counted = isinstance(self.table.source, Counting)
+        return Steps(self._read, self._scores, publish, lambda: load_kernels(counted=counted))
 
     def _read(self) -> Any:
         """Read the columns, or count those that are not in memory."""
@@ -154,11 +155,11 @@ def stand_in(table: Any, B: float | None, c: float | None, **options: Any) -> MI
     return MICrLaplace(bounds=UNIT_SQUARE, B=B, c=c, master=master, **options)
 
 
-def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
+def find(table: Any, whole: MICrLaplace, *, bounds: Any, target: Any, person: Any) -> Table:
     """Find the columns that take part; the identifiers are the only values that are looked at.
 
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
-    has an interval for each column.
+    has an interval for each column. Rows that can be read only once are counted, for their number.
     """
     found = opened(lambda: sources.find_all(table))
     if isinstance(found, Counting) and found.grids is not None:
@@ -177,11 +178,11 @@ def find(table: Any, *, bounds: Any, target: Any, person: Any) -> Table:
         None if target is None else frames.position(target, names, "target", "column with bounds")
     )
     holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
-    source, keeper = first_of_each(source, person, holder)
-    return Table(source, intervals, chosen, keeper)
+    source, keeper = bounded_contributions(source, person, holder, whole.rows_per_person)
+    return _known(Table(source, intervals, chosen, keeper), whole)
 
 
-def known(table: Table, whole: MICrLaplace) -> Table:
+def _known(table: Table, whole: MICrLaplace) -> Table:
     """Return a table whose number of records is known; rows that come once are counted."""
     source = table.source
     if not isinstance(source, Counting) or not source.once:

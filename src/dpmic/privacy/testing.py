@@ -9,6 +9,7 @@ p-value (docs/proofs/private-test.md; why not MICe: docs/decisions/0010-independ
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,8 @@ def release_test(
     data: Any = None,
     draws: int = 999,
     person: Any = None,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
     name: str | None = None,
     allow_large_epsilon: bool = False,
 ) -> IndependenceRelease:
@@ -71,10 +73,10 @@ def release_test(
         Who each row belongs to; only the first row of each person is used. Several rows of one
         person are not independent of each other, which would void the p-value, so there is no
         ``rows_per_person``.
-    ledger, name
+    ledger, dataset, name
         As for :func:`dpmic.release`.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
 
     Returns
     -------
@@ -89,7 +91,7 @@ def release_test(
     >>> result.pvalue
     0.005
     """
-    charged = account(ledger, name)
+    charged = account(ledger, dataset, name)
     private_to = loss(epsilon, allow_large=allow_large_epsilon)
     repeats = _validate.whole(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, keeper = columns_of(x, y, data=data, person=person)
@@ -122,7 +124,7 @@ def release_test(
 
     asked = {"mechanism": "rank-tables", "epsilon": private_to, "draws": repeats, "person": keeper}
     steps = Steps(read=lambda: private_pair(source), compute=compute, publish=publish)
-    return IndependenceRelease.from_json(charged.settle(source, asked, added.epsilon, steps))
+    return charged.settle(IndependenceRelease, source, asked, added.epsilon, steps)
 
 
 @dataclass(frozen=True)

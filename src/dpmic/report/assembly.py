@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
 
-from dpmic import __version__, _validate
+from dpmic import __version__, _validate, frames
 from dpmic.errors import ParameterError, shown
 from dpmic.frames import Pair
 from dpmic.report import plain, private
@@ -81,7 +81,7 @@ def page(
     result: Any,
     *,
     title: str | None = None,
-    points: Pair | None = None,
+    points: Pair | tuple[Any, Any] | None = None,
     ledger: Budget | None = None,
     command: str | None = None,
     others: Sequence[Score] = (),
@@ -98,9 +98,9 @@ def page(
         What is shown.
     title : str, optional
         What the page is called.
-    points : frames.Pair, optional
-        The records of a score, which a figure shows with the best grid; of a ``Pairwise`` those
-        of one of its pairs. Refused with a private result.
+    points : (x, y), optional
+        The two columns of a score, whose records a figure shows with the best grid; of a
+        ``Pairwise`` those of one of its pairs. Refused with a private result.
     ledger : Ledger, optional
         The budget that a private result was taken from: the page says what is left.
     command : str, optional
@@ -129,7 +129,7 @@ def page(
     if isinstance(result, Published):
         content = _private(result, points, others)
     else:
-        content = _plain(result, points, others)
+        content = _plain(result, _pair(points), others)
         if ledger is not None:
             reason = "a result that is not private spends nothing"
             raise ParameterError("ledger", reason, "pass a ledger with a private result")
@@ -137,6 +137,17 @@ def page(
     made = _made(content, command)
     reading = Part("How to read this", paragraphs(*content.reading))
     return _frame(title or content.title, content, (*content.parts, reading, *spent, made))
+
+
+def _pair(points: Any) -> Pair | None:
+    """Return two columns with their names, complete records only."""
+    if points is None or isinstance(points, Pair):
+        return points
+    if not isinstance(points, tuple) or len(points) != 2:
+        raise ParameterError(
+            f"points = {shown(points)}", "two columns are needed", "pass points=(x, y)"
+        )
+    return frames.pair(*points, missing="drop")
 
 
 def _private(result: Published, points: object, others: Sequence[object]) -> Content:
@@ -173,14 +184,20 @@ def _unknown(result: object) -> ParameterError:
 
 def _spending(result: Published, ledger: Budget | None) -> Part:
     """Return what the result cost, and what the ledger still allows."""
+    again = []
+    if result.replayed is not None:
+        again.append(
+            f"The ledger gave this answer before: it was drawn on {result.replayed} for the "
+            f"dataset {result.dataset}. To show it again cost nothing."
+        )
     cost = {"this result, epsilon": _validate.upwards(result.epsilon)}
     delta = getattr(result, "delta", 0.0)
     if delta:
         cost["this result, delta"] = _validate.upwards(delta)
     if ledger is None:
         note = (
-            "No ledger was named, so nothing keeps account. Losses add up: whatever else is "
-            "published about the same people has to be added by hand."
+            "No ledger was used, so this spending is not tracked. Losses add up: add whatever else "
+            "is published about the same people by hand."
         )
         return Part("What was spent", facts(cost) + paragraphs(note))
     total, spent, left = ledger.total, ledger.spent, ledger.remaining
@@ -196,7 +213,7 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
         }
     drawn = meter(spent / total, f"{100 * spent / total:.0f}% of the budget of epsilon is spent")
     note = "What was spent so far includes this result, and holds for the time of this report."
-    return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
+    return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(*again, note))
 
 
 def _made(content: Content, command: str | None) -> Part:
@@ -209,8 +226,8 @@ def _made(content: Content, command: str | None) -> Part:
             "Repeated with:"
             if not content.private
             else (
-                "Made with the following (with fresh noise and at its price, unless a ledger holds "
-                "the answer):"
+                "This command asks the same question. With its ledger and dataset it shows this "
+                "answer again for nothing; otherwise it draws fresh noise, and costs as much again."
             )
         )
         shown_command = f"{paragraphs(words)}<pre tabindex='0'><code>{text(command)}</code></pre>"
@@ -252,6 +269,10 @@ def _summary(content: Content) -> str:
     what = f"{content.facts['records (n)']} records"
     if content.private:
         what += f", epsilon = {content.facts['epsilon']}"
+    if "dataset" in content.facts:
+        what += f", {content.facts['dataset']}"
+    if "drawn on" in content.facts:
+        what += f", drawn on {content.facts['drawn on']} and kept by a ledger"
     return f"{what}, reported on {datetime.now(UTC):%Y-%m-%d}"
 
 

@@ -248,8 +248,12 @@ def _facts(result: Published) -> dict[str, str]:
         unit = f"one person, by {result.person}; of each only the first record is used"
     if result.rows_per_person > 1:
         unit = f"one person, with at most {result.rows_per_person} records"
+        if result.person is not None:
+            unit += f", by {result.person}; further ones are not used"
+    named = {"dataset": result.dataset, "drawn on": result.replayed}
     return {
         "records (n)": f"{result.n:,}",
+        **{name: words for name, words in named.items() if words is not None},
         "epsilon": _validate.upwards(result.epsilon),
         "protected unit": unit,
         **flat(result.parameters),

@@ -35,7 +35,13 @@ class Published(ABC):
     rows_per_person : int
         How many rows one person may have.
     person : str or None
-        The column of identifiers, where only the first row of each person was used.
+        The column of identifiers, where only the first ``rows_per_person`` rows of each person
+        were used.
+    dataset : str or None
+        The data it belongs to, as the caller named them.
+    replayed : str or None
+        When a ledger gave this answer before (ISO 8601, UTC): it was drawn then, and cost nothing
+        now. None for a fresh draw.
     """
 
     epsilon: float
@@ -43,6 +49,8 @@ class Published(ABC):
     parameters: Mapping[str, Any]
     rows_per_person: int
     person: str | None
+    dataset: str | None = dataclasses.field(default=None, compare=False)
+    replayed: str | None = dataclasses.field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -54,7 +62,10 @@ class Published(ABC):
         if self.person is not None:
             unit = f"one person (by {self.person}; of each only the first record is used) is"
         if self.rows_per_person > 1:
-            unit = f"all of one person's records, at most {self.rows_per_person}, are"
+            rule = f"at most {self.rows_per_person}"
+            if self.person is not None:
+                rule = f"by {self.person}, of which the first {self.rows_per_person} are used"
+            unit = f"all of one person's records, {rule}, are"
         cost = f"epsilon = {epsilon}"
         bound = (
             f"no published result becomes more than exp({epsilon}) times as likely or as unlikely"

@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate
+from dpmic import _kernels, _validate
 from dpmic._validate import Bounds, Interval, Limits, Master
 from dpmic.counts.memory import ClumpedRecords, Records
 from dpmic.errors import ParameterError
 from dpmic.grids import Axis, MassAxis, RangeAxis, Steps, steps
-from dpmic.statistics.characteristic import Search
+from dpmic.statistics.characteristic import Search, xlogx_table
 
 __all__ = [
     "DEFAULT_C",
@@ -22,6 +22,7 @@ __all__ = [
     "Method",
     "Statistic",
     "by_range",
+    "load_kernels",
     "range_search",
     "refuse_large_unconstrained",
 ]
@@ -90,6 +91,15 @@ def range_search(x: Floats, y: Floats, box: Bounds, limits: Limits) -> Search:
     plan = steps(limits)
     a, b = by_range(x, box[0], plan), by_range(y, box[1], plan)
     return Search(Records(a.fixed, b.free), Records(b.fixed, a.free), plan)
+
+
+def load_kernels(*, counted: bool) -> None:
+    """Compile or load the kernels of a search of records, or of a table of counts."""
+    if counted:
+        _kernels.tiled.information(np.ones((2, 2), np.int32), 2, xlogx_table(4))
+        return
+    values = np.linspace(0, 1, 4)
+    range_search(values, values, ((0, 1), (0, 1)), Limits(4, 1, "reshef")).matrix()
 
 
 def by_range(values: Floats, interval: Interval, plan: Steps) -> Binned:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dpmic import _io
+
 __all__ = ["release", "take"]
 
 NAME = "lock"
@@ -51,18 +53,8 @@ def release(file: BinaryIO, folder: Path) -> None:
 
 
 def _lock(file: BinaryIO) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            raise BlockingIOError from None
-        return
-    import fcntl
-
     try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _io.lock(file.fileno())
     except BlockingIOError:
         raise
     except OSError:
