@@ -12,7 +12,7 @@ from dpmic.report import page
 HOSTILE = "</script><script>window.evil = 1</script>"
 QUOTED = "'\" onload='window.evil = 1' <img src=//example.invalid/x onerror=window.evil=1>"
 NAMES = ("age", "blood_pressure_systolic", HOSTILE, QUOTED)
-N = 600
+N = 1500
 
 
 @functools.cache

@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import math
 
@@ -62,7 +63,7 @@ def test_the_published_geom_is_caught():
     )
     assert bound.lower > 1.5
     assert bound.lower < 1.9986
-    assert not bound.holds
+    assert bound.disproved
 
 
 def test_events_are_chosen_by_bounds_for_all_of_them():
@@ -76,7 +77,7 @@ def test_events_are_chosen_by_bounds_for_all_of_them():
 def test_a_quick_audit_of_each_mechanism():
     for mechanism in (MICrLaplace(1.0, BOX), MICeLaplace(1.0)):
         bound = dpmic.audit(mechanism, runs=2_000)
-        assert bound.holds
+        assert not bound.disproved
         assert bound.claimed == 1.0
         assert bound.runs == 2_000
         assert bound.to_dict()["mechanism"] == mechanism.name
@@ -111,7 +112,7 @@ def test_the_attack_finds_neighbours_that_are_far_apart(mechanism, n, share):
 def test_every_mechanism_stays_below_its_epsilon(mechanism, n, share):
     """And comes close to it, where the neighbours are worst-case and noise is not all there is."""
     bound = dpmic.audit(mechanism, n=n, runs=100_000)
-    assert bound.holds, bound
+    assert not bound.disproved, bound
     if mechanism.epsilon >= 1:
         assert bound.lower > 0.85 * share * mechanism.epsilon, bound
 
@@ -127,7 +128,35 @@ def test_weaker_noise_is_caught(mechanism, n, weaker):
     neighbours = _worst_case(mechanism, n)
     bound = dpmic.audit(Weakened(mechanism, weaker), neighbours=neighbours, runs=100_000)
     assert bound.lower > 1.0
-    assert not bound.holds
+    assert bound.disproved
+
+
+class Careless:
+    """Says the same whatever the data are, and claims an epsilon of 1."""
+
+    name, epsilon = "careless", 1.0
+
+    def draws(self, x, y, runs):
+        return np.random.default_rng(0).uniform(size=runs)
+
+
+def test_an_audit_never_says_that_a_claim_holds():
+    """What was not disproved is not proved."""
+    bound = dpmic.AuditBound("micr-laplace", 1.0, 0.84999, 0.999, 2000, "output <= 0.5")
+    assert bound.verdict == "not disproved: epsilon is at least 0.8499 with 99.9% confidence"
+    assert bound.verdict in repr(bound)
+    worse = dataclasses.replace(bound, lower=1.52, confidence=0.9999999)
+    assert worse.verdict == "disproved: epsilon is at least 1.52 with 99.9999% confidence"
+    for result in (bound, worse):
+        assert "hold" not in repr(result)
+        with pytest.warns(DeprecationWarning, match="no audit shows that a claim holds"):
+            assert result.holds is not result.disproved
+
+
+def test_an_attack_that_finds_nothing_says_so():
+    bound = dpmic.audit(Careless(), neighbours=(CORNER, OPPOSITE), runs=1000, confidence=0.95)
+    assert bound.lower == 0
+    assert bound.verdict == "not disproved: epsilon is at least 0 with 95% confidence"
 
 
 @pytest.mark.parametrize(

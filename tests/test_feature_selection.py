@@ -3,7 +3,7 @@
 import functools
 import math
 import pickle
-from itertools import combinations
+from itertools import combinations, permutations
 
 import naive
 import numpy as np
@@ -16,6 +16,9 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import (
     GenericUnivariateSelect,
+    SelectFdr,
+    SelectFpr,
+    SelectFwe,
     SelectKBest,
     SelectPercentile,
     f_classif,
@@ -28,9 +31,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import dpmic
-from dpmic.feature_selection import mic_classif, mic_regression
+from dpmic.feature_selection import mic_classif, mic_regression, tic_classif, tic_regression
 
 BOTH = pytest.mark.parametrize("score", [mic_regression, mic_classif])
+TESTS = pytest.mark.parametrize("test", [tic_regression, tic_classif])
 
 
 @pytest.fixture
@@ -197,6 +201,27 @@ def test_labels_may_be_anything(table, names):
         assert mic_classif(table, labels).tolist() == expected, type(labels)
 
 
+@pytest.mark.parametrize("score", [mic_regression, mic_classif, tic_regression, tic_classif])
+def test_a_target_with_one_column_is_that_column(score, table):
+    y = (table[:, 0] > 0).astype(int)
+    frame = pd.DataFrame({"y": y})
+    same = [y[:, None], frame, pl.DataFrame(frame), pa.table(frame), y[:, None].tolist()]
+    options = {} if score in (mic_regression, mic_classif) else {"rng": 0, "permutations": 20}
+    expected = np.asarray(score(table, y, **options)).tolist()
+    for target in same:
+        found = score(table, target, **options)
+        assert np.asarray(found).tolist() == expected, type(target)
+    selector = SelectKBest(functools.partial(score, **options), k=1)
+    assert np.array_equal(selector.fit(table, frame[["y"]]).scores_, np.ravel(expected)[:4])
+
+
+def test_a_column_of_labels_may_be_text(table):
+    y = pd.DataFrame({"y": np.where(table[:, 0] > 0, "a", "b")})
+    expected = mic_classif(table, y["y"]).tolist()
+    for target in (y, y.astype("category"), pl.DataFrame(y), y.to_numpy()):
+        assert mic_classif(table, target).tolist() == expected, type(target)
+
+
 def test_categories_without_records_are_no_classes(table):
     y = pd.Categorical(np.where(table[:, 0] > 0, "a", "b"), categories=list("abcdefgh"))
     assert mic_classif(table, y).tolist() == mic_classif(table, y.tolist()).tolist()
@@ -257,7 +282,11 @@ def test_tables_that_cannot_be_scored(score, X, message):
         ([1.0] * 9 + [math.nan], "y: 1 of 10 values are missing"),
         ([1.0] * 9 + [math.inf], r"y\[9\] = inf"),
         (["a"] * 10, "text is not a number"),
-        (np.zeros((10, 1)), r"y has shape \(10, 1\): .*ravel"),
+        (np.zeros((10, 2)), "y has 2 columns: each record has one value of y"),
+        (np.zeros((10, 1, 1)), "y has 3 axes"),
+        (pd.DataFrame({"y": range(10), "z": range(10)}), "y has 2 columns"),
+        ([[0, 1]] * 10, "y has 2 columns"),
+        ([[0]] * 9 + [[0, 1]], "the rows of y: their lengths differ"),
         ("price", "y = 'price': this is no column"),
         (range(11), "lengths differ, 10 and 11"),
     ],
@@ -281,11 +310,11 @@ def test_targets_that_cannot_be_scored(y, message):
         (pd.Categorical(["a", "b"] * 4 + [None, "a"]), r"y\[8\]: the label is missing"),
         (np.array(["2020", "2021"] * 4 + ["NaT"] * 2, "M8[ns]"), r"y\[8\]: the label is missing"),
         (pa.array(["a", "b"] * 4 + [None, "a"]), r"y\[8\]: the label is missing"),
-        (np.zeros((10, 1)), r"y has shape \(10, 1\): each record has one label"),
-        (pd.DataFrame({"y": [0, 1] * 5}), r"y has shape \(10, 1\)"),
-        (pa.table({"y": [0, 1] * 5}), r"y has shape \(10, 1\)"),
-        ([[0], [1]] * 5, r"y\[0\] has type list"),
-        ([(0, 1), (1, 0)] * 5, r"y\[0\] has type tuple"),
+        (np.zeros((10, 2)), "y has 2 columns: each record has one value of y"),
+        (pa.table({"y": [0, 1] * 5, "z": [0, 1] * 5}), "y has 2 columns"),
+        ([0, [1]] * 5, r"y\[1\] has type list"),
+        ([0, (1, 0)] * 5, r"y\[1\] has type tuple"),
+        ([(0, 1), (1, 0)] * 5, "y has 2 columns"),
         ("ababababab", "y = 'ababababab': this is no column"),
         ({0: 1, 1: 2}, "y has type dict"),
         (None, "y has type NoneType"),
@@ -322,6 +351,119 @@ def test_searches_that_take_hours_are_refused():
         mic_classif(X, y, c=100)
     with pytest.raises(dpmic.ParameterError, match="2 parts for each of 5 classes; pass B of .*10"):
         mic_classif(X, np.resize(np.arange(5), 25_000), B=9)
+
+
+# tic_regression, tic_classif
+
+
+def allowed(p, draws):
+    """How far two p-values of so many draws each may lie apart by chance: five standard errors."""
+    return 5 * np.sqrt(2 * p * (1 - p) / draws) + 2 / draws
+
+
+def test_tic_regression_is_the_independence_test_of_each_column(table, rng):
+    y = table[:, 0] + rng.normal(size=60)
+    scores, pvalues = tic_regression(table, y, permutations=1000, rng=1)
+    for x, score, p in zip(table.T, scores, pvalues, strict=True):
+        alone = dpmic.independence_test(x, y, permutations=1000, rng=2)
+        assert score == pytest.approx(alone.statistic, abs=1e-12)
+        assert abs(p - alone.pvalue) <= allowed(alone.pvalue, 1000)
+    assert (scores[3], pvalues[3]) == (0, 1)
+
+
+def total_by_enumeration(x, labels):
+    """Return the statistic of tic_classif: the best of all cuts for each k, summed over k."""
+    classes = sorted(set(labels))
+    most = max(9 // len(classes), 2)
+    part, parts = naive.mass_master(x, 5 * most)
+    counts = np.zeros((len(classes), parts))
+    for p, label in zip(part, labels, strict=True):
+        counts[classes.index(label), p] += 1
+    total = 0.0
+    for k in range(2, most + 1):
+        cuts = (c for inner in range(min(k, parts)) for c in combinations(range(1, parts), inner))
+        bits = max(naive.information(np.add.reduceat(counts, [0, *c], axis=1)) for c in cuts)
+        total += bits / math.log2(min(k, len(classes)))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tic_classif_sums_the_best_partitions(seed):
+    rng = np.random.default_rng(seed)
+    classes = int(rng.integers(2, 6))
+    y = np.concatenate((np.arange(classes), rng.integers(0, classes, 12 - classes)))
+    x = [rng.normal(size=12), rng.integers(0, 4, 12)][seed % 2]
+    (found,), _ = tic_classif(x[:, None], y, permutations=1)
+    assert found == pytest.approx(total_by_enumeration(x, y.tolist()), abs=1e-12)
+
+
+def test_the_p_value_of_few_records_is_that_of_all_permutations():
+    x, y = [1, 2, 3, 3, 4, 5], [0, 0, 1, 0, 1, 2]
+    observed = total_by_enumeration(x, y)
+    every = [total_by_enumeration(x, order) for order in set(permutations(y))]
+    exact = np.mean(np.array(every) >= observed - 1e-12)
+    _, (found,) = tic_classif(np.array(x)[:, None], y, permutations=5000, rng=0)
+    assert 0.05 < exact < 0.95
+    assert abs(found - exact) <= allowed(exact, 5000)
+
+
+def test_p_values_depend_on_no_names_and_no_order_of_records(rng):
+    X = np.column_stack([rng.normal(size=100), rng.integers(0, 9, 100), rng.normal(size=100)])
+    y, order = rng.integers(0, 3, 100), rng.permutation(100)
+    for test, other in ((tic_classif, np.array(["c", "a", "b"])[y]), (tic_regression, y**3)):
+        scores, expected = test(X, y, permutations=200, rng=5)
+        found = test(X[order], other[order], permutations=200, rng=5)
+        assert found[0] == pytest.approx(scores, abs=1e-12)
+        assert found[1].tolist() == expected.tolist()
+        assert test(X[:, 1:], y, permutations=200, rng=5)[1].tolist() == expected[1:].tolist()
+        assert test(X, y, permutations=200, rng=6)[1].tolist() != expected.tolist()
+
+
+@TESTS
+def test_p_values_keep_their_level_whatever_the_columns(test):
+    """A third of the columns is continuous, a third binary, a third has ties."""
+    rng, found = np.random.default_rng(4), []
+    for _ in range(25):
+        X = np.column_stack([rng.normal(size=(50, 8)), rng.poisson(1, (50, 8))])
+        X = np.column_stack([X, rng.integers(0, 2, (50, 8))])
+        found.append(test(X, rng.integers(0, 3, 50), permutations=99, rng=rng)[1])
+    found = np.array(found)
+    assert found.min() >= 0.01
+    for kind in np.split(found, 3, axis=1):
+        assert 0.01 < np.mean(kind <= 0.05) < 0.11
+
+
+@TESTS
+@pytest.mark.full
+def test_level_of_p_values_in_many_runs(test):
+    rng, found = np.random.default_rng(5), []
+    for _ in range(1500):
+        X = np.column_stack([rng.normal(size=(100, 4)), rng.poisson(3, (100, 4))])
+        found.append(test(X, rng.integers(0, 3, 100), permutations=199, rng=rng)[1] <= 0.05)
+    for rate in np.mean(np.split(np.array(found), 2, axis=1), axis=(1, 2)):
+        assert 0.04 < rate < 0.06
+
+
+@TESTS
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"permutations": 0}, "permutations = 0"),
+        ({"permutations": 1.5}, "permutations = 1.5"),
+        ({"rng": "x"}, "rng = 'x'"),
+    ],
+)
+def test_options_of_tests_outside_their_range(test, options, message):
+    with pytest.raises(dpmic.ParameterError, match=message):
+        test(np.zeros((10, 1)), [0, 1] * 5, **options)
+
+
+@TESTS
+def test_tests_refuse_what_scores_refuse(test):
+    with pytest.raises(dpmic.InputError, match=r"X\[:, 1\]: 1 of 10 values are missing"):
+        test(with_value(np.nan), [0, 1] * 5)
+    with pytest.raises(dpmic.InputError, match="lengths differ, 9 and 10"):
+        test(np.zeros((9, 2)), [0, 1] * 5)
 
 
 # inside scikit-learn
@@ -420,6 +562,36 @@ def test_options_pickles_and_clones(score, curved, ringed):
     assert copy.scores_.tolist() != score(X, y).tolist()
     assert np.array_equal(copy.transform(X), selector.transform(X))
     assert chosen(clone(copy), X, y) == chosen(selector, X, y)
+
+
+@TESTS
+def test_every_selector_that_tests_takes_them(test, curved, ringed):
+    X, y = curved if test is tic_regression else ringed
+    related = {2, 5} if test is tic_regression else {2}
+    seeded = functools.partial(test, rng=0, permutations=1000)
+    expected = seeded(X, y)
+    selectors = [
+        SelectFpr(seeded, alpha=0.01),
+        SelectFdr(seeded),
+        SelectFwe(seeded),
+        GenericUnivariateSelect(seeded, mode="fdr", param=0.05),
+    ]
+    for selector in selectors:
+        assert related <= set(chosen(selector, X, y)) < set(range(8))
+        assert selector.scores_.tolist() == expected[0].tolist()
+        assert selector.pvalues_.tolist() == expected[1].tolist()
+        copy = clone(pickle.loads(pickle.dumps(selector)))
+        assert chosen(copy, X, y) == chosen(selector, X, y)
+    assert len(chosen(SelectFdr(test), X, y)) < 8  # without options, too
+
+
+def test_a_pipeline_with_p_values_is_cross_validated(ringed):
+    X, y = ringed
+    test = functools.partial(tic_classif, rng=0, permutations=500)
+    model = make_pipeline(SelectFdr(test, alpha=0.01), KNeighborsClassifier(9))
+    one, same = (cross_val_score(model, X, y, cv=4, error_score="raise") for _ in range(2))
+    assert one.tolist() == same.tolist()
+    assert one.mean() > 0.75
 
 
 @BOTH

@@ -161,6 +161,13 @@ OPTIONS = {
     "p-values": {"pvalues": True, "permutations": 50, "rng": 3},
     "pooled": {"pvalues": True, "pooled": True, "permutations": 90, "rng": 3},
     "gaps": {"missing": "drop"},
+    "pooled gaps": {
+        "missing": "drop",
+        "pvalues": True,
+        "pooled": True,
+        "permutations": 90,
+        "rng": 3,
+    },
     "everything": {"missing": "drop", "tic": True, "pvalues": True, "permutations": 20, "rng": 1},
 }
 

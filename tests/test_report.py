@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,7 +141,7 @@ def test_it_can_be_repeated(kind):
     words = "".join(Outline(built(kind)).words)
     assert dpmic.__version__ in words
     assert re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", words)
-    assert re.search(r"records \(n\)600", words)
+    assert re.search(r"records \(n\)1,500", words)
 
 
 def test_a_table_has_the_published_numbers_in_order():
@@ -254,7 +255,7 @@ def test_what_does_not_belong_together_is_refused():
     with pytest.raises(ParameterError, match="one score"):
         page(pairwise, points=points, others=(score, score))
     few = frames.Pair(points.x[:9], points.y[:9], points.names)
-    with pytest.raises(InputError, match="9 points: the score is of 600 records"):
+    with pytest.raises(InputError, match="9 points: the score is of 1500 records"):
         page(score, points=few)
 
 
@@ -309,7 +310,7 @@ def test_a_range_that_was_not_found_is_told():
     few = next(answer for answer in answers if not answer.found)  # one in a hundred is
     source = page(few)
     assert "none found" in source
-    assert "No ledger was named" in source
+    assert "No ledger was used" in source
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
@@ -323,7 +324,32 @@ def test_ticks_are_few_and_inside(low, span):
 
 def test_one_person_is_the_unit_that_is_shown():
     several = dpmic.release(
-        np.arange(50.0), np.arange(50.0), epsilon=1.0, bounds=((0, 50), (0, 50)), rows_per_person=3
-    )
+        *(np.arange(50.0), np.arange(50.0)), epsilon=1.0, bounds=((0, 50), (0, 50)),
+        rows_per_person=3, allow_noisy=True,
+    )  # fmt: skip
     assert isinstance(several, Release)
     assert "one person, with at most 3 records" in page(several)
+
+
+def test_columns_are_points(tmp_path):
+    """Two columns do as they are; records with a gap are left out, as in the score."""
+    x, y = np.append(np.linspace(0, 1, 60), np.nan), np.append(np.linspace(0, 1, 60) ** 2, 1.0)
+    score = dpmic.mice(x, y, missing="drop")
+    source = page(score, points=(x, y))
+    assert "Each dot is a record" in source
+    assert "60 points of x across and y up" in source
+    for points in (x, (x,), "xy"):
+        with pytest.raises(ParameterError, match="two columns are needed; pass points="):
+            page(score, points=points)
+
+
+def test_a_page_says_which_data_it_is_of_and_when_it_was_drawn(tmp_path):
+    frame = pa.table({"a": np.arange(500.0), "b": np.arange(500.0)})
+    ledger = dpmic.Ledger(tmp_path / "l", epsilon=1.0)
+    asked = {"data": frame, "epsilon": 1.0, "bounds": ((0, 500), (0, 500))}
+    asked |= {"ledger": str(tmp_path / "l"), "dataset": "visits <2024>"}  # a path will do
+    first, again = (page(dpmic.release("a", "b", **asked), ledger=ledger) for _ in range(2))
+    drawn = ledger.history()[0].answered_at
+    assert "visits &lt;2024&gt;" in first
+    assert "was drawn on" not in first
+    assert f"it was drawn on {drawn} for the dataset visits &lt;2024&gt;" in again

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpmic import privacy, report
+    from dpmic import compat, feature_selection, privacy, report
     from dpmic.counts.table import CountTable
     from dpmic.errors import (
         BoundsReminder,
@@ -75,8 +75,10 @@ __all__ = [
     "UnreadableError",
     "__version__",
     "audit",
+    "compat",
     "cross",
     "estimate_bounds",
+    "feature_selection",
     "independence_test",
     "mic",
     "mic_star",
@@ -135,6 +137,8 @@ _HOME = {
     "screen": "privacy.screen",
 }
 _MODULES = {
+    "compat": "dpmic.compat",
+    "feature_selection": "dpmic.feature_selection",
     "privacy": "dpmic.privacy",
     "report": "dpmic.report",
     "sensitivity": "dpmic.privacy.sensitivity",

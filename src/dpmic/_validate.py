@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,9 +20,11 @@ __all__ = [
     "Limits",
     "Master",
     "Ties",
+    "all_but",
     "bounds",
     "cells",
     "choice",
+    "downwards",
     "epsilon",
     "generator",
     "limits",
@@ -40,6 +43,9 @@ Bounds = tuple[Interval, Interval]
 
 MAX_B = 5_000
 """Above this the search, of about c^2 B^2 steps, takes minutes and the matrix 50 MB."""
+
+LEAST_MISS = 1e-9
+"""A smaller one is written as this, or the nines could not be counted."""
 
 MAX_EPSILON = 10
 """A larger privacy loss must be asked for."""
@@ -116,20 +122,29 @@ def delta(value: object) -> float:
     return share
 
 
-def upwards(value: float) -> str:
-    """Write a number in six digits that never understate it."""
-    text = f"{value:.6g}"
+def upwards(value: float, digits: int = 6) -> str:
+    """Write a number in some digits that never understate it."""
+    text = f"{value:.{digits}g}"
     if float(text) < value:
-        text = f"{value + 10.0 ** (math.floor(math.log10(value)) - 5):.6g}"
+        text = f"{value + _last_place(value, digits):.{digits}g}"
     return text
 
 
-def downwards(value: float) -> str:
-    """Write a number in six digits that never overstate it."""
-    text = f"{value:.6g}"
+def downwards(value: float, digits: int = 6) -> str:
+    """Write a number in some digits that never overstate it."""
+    text = f"{value:.{digits}g}"
     if float(text) > value:
-        text = f"{value - 10.0 ** (math.floor(math.log10(value)) - 5):.6g}"
+        text = f"{value - _last_place(value, digits):.{digits}g}"
     return text
+
+
+def _last_place(value: float, digits: int) -> float:
+    return float(10.0 ** (math.floor(math.log10(value)) - digits + 1))
+
+
+def all_but(miss: float) -> str:
+    """Write the probability 1 - miss, never overstated: 0.9999999 where a miss is 1e-7."""
+    return f"{1 - Decimal(upwards(max(miss, LEAST_MISS))):f}"
 
 
 def choice(value: object, name: str, kinds: object) -> str:

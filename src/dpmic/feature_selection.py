@@ -1,6 +1,7 @@
-"""Score functions for scikit-learn's ``SelectKBest`` and its relatives.
+"""Score functions for scikit-learn's ``SelectKBest``, ``SelectFdr`` and their relatives.
 
-They take arrays and return one score for each column of X; scikit-learn itself is not imported.
+They take arrays and return one score for each column of X, those called ``tic`` p-values too;
+scikit-learn itself is not imported.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate, frames
+from dpmic import _validate, frames
 from dpmic.errors import InputError, ParameterError, shown
-from dpmic.grids import MassAxis
 from dpmic.results.pairing import Pairing
-from dpmic.statistics.characteristic import xlogx_table
+from dpmic.statistics.classes import ClassPair
 from dpmic.statistics.methods import Method, refuse_large_unconstrained
+from dpmic.tables import significance
+from dpmic.tables.significance import CELLS, FINER, Draws, Null, Pools
 from dpmic.tables.work import Side, Work
 
-__all__ = ["mic_classif", "mic_regression"]
+__all__ = ["mic_classif", "mic_regression", "tic_classif", "tic_regression"]
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Generator = np.random.Generator | int | None
+ROW = (list, tuple, np.ndarray)
 
 
 def mic_regression(
@@ -35,7 +40,7 @@ def mic_regression(
     X : array-like of shape (n, columns)
         A numpy array, a list of rows, or a pandas, polars or pyarrow table, of finite numbers,
         booleans and ordered categories.
-    y : array-like of shape (n,)
+    y : array-like of shape (n,) or (n, 1)
         Finite numbers, at least 4.
     alpha : float
         The exponent in B = max(n ** alpha, 4), in (0, 1].
@@ -57,14 +62,9 @@ def mic_regression(
     >>> mic_regression(X, X[:, 0] ** 2).round(2)
     array([0.98, 0.04])
     """
-    found = _find(X)
-    _refuse_text(y)
-    both = replace(found, columns=(*found.columns, y), names=(*found.names, "y"))
-    *columns, target = _read(both)
-    one = Side(found.names, tuple(columns), (None,) * len(columns))
-    other = Side(("y",), (target,), (None,))
-    work = Work(Method("mice", alpha, B, c), one, other, Pairing(len(columns), 1))
-    return work.scores()
+    names, columns, target = _numbers(X, y)
+    one, other = Side(names, columns, (None,) * len(columns)), Side(("y",), (target,), (None,))
+    return Work(Method("mice", alpha, B, c), one, other, Pairing(len(columns), 1)).scores()
 
 
 def mic_classif(
@@ -81,7 +81,7 @@ def mic_classif(
     ----------
     X : array-like of shape (n, columns)
         As for :func:`mic_regression`.
-    y : array-like of shape (n,)
+    y : array-like of shape (n,) or (n, 1)
         Class labels: text, whole numbers, booleans or categories, of two classes or more, and
         of no more than half as many classes as records.
     alpha : float
@@ -105,28 +105,90 @@ def mic_classif(
     >>> mic_classif(X, np.where(abs(X[:, 0]) < 0.5, "inside", "outside")).round(2)
     array([1. , 0.14])
     """
-    codes, classes = _classes(y)
-    columns, n = _read(_find(X)), codes.size
-    if columns[0].size != n:
-        raise InputError(
-            "X, y",
-            f"their lengths differ, {columns[0].size} and {n}",
-            "pass one row of X for each label",
-        )
-    parts = _most_parts(n, classes, alpha=alpha, B=B)
-    master = _master(n, parts, c)
-    return np.array([_with_class(values, codes, parts, master) for values in columns])
+    columns, codes, classes = _labelled(X, y)
+    most = _most_parts(codes.size, classes, alpha=alpha, B=B)
+    master = _master(codes.size, most, c)
+    pairs = (ClassPair.of(values, codes, most, master) for values in columns)
+    return np.array([np.clip(pair.scores().max(), 0.0, 1.0) for pair in pairs])
 
 
-def _with_class(values: Floats, codes: NDArray[np.int32], parts: int, master: float) -> float:
-    """Return the score of one column with the class, in at most so many parts of a master."""
-    axis, rows = MassAxis.grouped(values), np.arange(codes.max() + 2)
-    counts = _kernels.counting.count(codes, axis.atoms, rows, axis.master(master))
-    # Sums are taken class by class; in this order they depend on no names and no order of records.
-    counts = counts[np.lexsort(counts.T)]
-    bits = _kernels.tiled.information(counts, parts, xlogx_table(codes.size))[2:]
-    scores = bits / np.log2(np.minimum(np.arange(2, parts + 1), rows.size - 1))
-    return float(np.clip(scores.max(), 0.0, 1.0))
+def tic_regression(
+    X: Any, y: Any, *, permutations: int = 10_000, rng: Generator = None
+) -> tuple[Floats, Floats]:
+    """Test each column of X for independence of a number y, as :func:`dpmic.independence_test`.
+
+    For ``SelectFpr``, ``SelectFdr`` and ``SelectFwe``, which need p-values. Columns with the same
+    ties, so all without any, share their permutations.
+
+    Parameters
+    ----------
+    X, y
+        As for :func:`mic_regression`.
+    permutations : int
+        How many each column is compared with; no p-value is below 1 / (permutations + 1).
+    rng : numpy.random.Generator or int, optional
+        Source of the permutations; with a whole number every fit gives the same.
+
+    Returns
+    -------
+    scores, pvalues : numpy.ndarray of shape (columns,)
+        TICe with B = 9 and c = 5, and how often chance gives as much: 0 and 1 where the column or
+        y is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmic.feature_selection import tic_regression
+    >>> X = np.random.default_rng(7).uniform(-1, 1, (500, 2))
+    >>> scores, pvalues = tic_regression(X, X[:, 0] ** 2, permutations=999, rng=0)
+    >>> pvalues.round(3)
+    array([0.001, 0.474])
+    """
+    null = Null(Draws.of(permutations, rng, pooled=True))
+    _, columns, target = _numbers(X, y)
+    other = significance.cells(target)
+    found = [null.compare(significance.cells(values), other, 0) for values in columns]
+    scores, pvalues = np.transpose(found)
+    return scores, pvalues
+
+
+def tic_classif(
+    X: Any, y: Any, *, permutations: int = 10_000, rng: Generator = None
+) -> tuple[Floats, Floats]:
+    """Test each column of X for independence of the class y.
+
+    The statistic is the sum of I(k) / log2 min(k, classes) over all k of :func:`mic_classif`, with
+    B = max(9, 2 * classes) and c = 5. It is compared with the same of random permutations.
+
+    Parameters
+    ----------
+    X, y
+        As for :func:`mic_classif`.
+    permutations, rng
+        As for :func:`tic_regression`.
+
+    Returns
+    -------
+    scores, pvalues : numpy.ndarray of shape (columns,)
+        The statistic, and how often chance gives as much: 0 and 1 where the column is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmic.feature_selection import tic_classif
+    >>> X = np.random.default_rng(7).uniform(-1, 1, (500, 2))
+    >>> y = abs(X[:, 0]) < 0.5
+    >>> scores, pvalues = tic_classif(X, y, permutations=999, rng=0)
+    >>> pvalues.round(3)
+    array([0.001, 0.805])
+    """
+    pools = Pools(Draws.of(permutations, rng, pooled=True))
+    columns, codes, classes = _labelled(X, y)
+    most = max(CELLS // classes, 2)
+    pairs = [ClassPair.of(values, codes, most, FINER * most) for values in columns]
+    scores = np.array([pair.scores().sum() for pair in pairs])
+    each = zip(pairs, scores, strict=True)
+    return scores, np.array([pools.pool(p.pattern, p.null).pvalue(score) for p, score in each])
 
 
 def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
@@ -163,7 +225,7 @@ def _find(X: Any) -> frames.Source:
             "call .toarray() if it fits into memory",
         )
     if isinstance(X, list | tuple):
-        found = frames.Source(_transposed(X), (), False)
+        found = frames.Source(_transposed(X, "X"), (), False)
     elif len(getattr(X, "shape", (0, 0))) == 1:
         raise _flat(f"X has shape ({len(X)},)")
     else:
@@ -173,18 +235,20 @@ def _find(X: Any) -> frames.Source:
     return replace(found, names=tuple(f"X[:, {i}]" for i in range(len(found.columns))))
 
 
-def _transposed(rows: list[Any] | tuple[Any, ...]) -> tuple[list[Any], ...]:
+def _transposed(rows: list[Any] | tuple[Any, ...], name: str) -> tuple[list[Any], ...]:
     """Return the columns of a list of rows."""
-    if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
-        raise _flat(f"X is a {type(rows).__name__} of {len(rows)}")
+    if not all(isinstance(row, ROW) for row in rows):
+        raise _flat(f"{name} is a {type(rows).__name__} of {len(rows)}")
     try:
         columns = tuple(map(list, zip(*rows, strict=True)))
     except (TypeError, ValueError):  # an array without axes; rows of different lengths
         raise InputError(
-            "the rows of X", "their lengths differ", "pass one value of each column in every row"
+            f"the rows of {name}",
+            "their lengths differ",
+            "pass one value of each column in every row",
         ) from None
     if not columns:
-        raise InputError("X", "it is empty", "pass a row for each record")
+        raise InputError(name, "it is empty", "pass a row for each record")
     return columns
 
 
@@ -194,6 +258,27 @@ def _flat(what: str) -> InputError:
         "a table has a row for each record and a column for each variable",
         "for a single column pass numpy.reshape(X, (-1, 1))",
     )
+
+
+def _numbers(X: Any, y: Any) -> tuple[tuple[str, ...], tuple[Floats, ...], Floats]:
+    """Read the columns of X, with their names, and a target of numbers."""
+    found = _find(X)
+    both = replace(found, columns=(*found.columns, _single(y)), names=(*found.names, "y"))
+    *columns, target = _read(both)
+    return found.names, tuple(columns), target
+
+
+def _labelled(X: Any, y: Any) -> tuple[list[Floats], Codes, int]:
+    """Read the columns of X, each record's class, numbered from 0 on, and how many there are."""
+    codes, classes = _classes(y)
+    columns = _read(_find(X))
+    if columns[0].size != codes.size:
+        raise InputError(
+            "X, y",
+            f"their lengths differ, {columns[0].size} and {codes.size}",
+            "pass one row of X for each label",
+        )
+    return columns, codes, classes
 
 
 def _read(source: frames.Source) -> list[Floats]:
@@ -215,7 +300,7 @@ def _read(source: frames.Source) -> list[Floats]:
     return list(columns)
 
 
-def _classes(y: Any) -> tuple[NDArray[np.int32], int]:
+def _classes(y: Any) -> tuple[Codes, int]:
     """Return each record's class, numbered from 0 on, and how many classes there are."""
     labels = _labels(y)
     first: dict[Any, int] = {}
@@ -245,9 +330,7 @@ def _classes(y: Any) -> tuple[NDArray[np.int32], int]:
 
 def _labels(y: Any) -> list[Any]:
     """Return labels of any engine as a list."""
-    _refuse_text(y)
-    if len(getattr(y, "shape", (0,))) != 1:
-        raise _several(f"y has shape {tuple(y.shape)}")
+    y = _single(y)
     if isinstance(y, list | tuple | range):
         return list(y)
     for name in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; numpy
@@ -275,12 +358,24 @@ def _check_label(label: Any, i: int) -> None:
         )
 
 
-def _several(what: str) -> InputError:
-    return InputError(what, "each record has one label", "pass one column, such as by .ravel()")
-
-
-def _refuse_text(y: Any) -> None:
+def _single(y: Any) -> Any:
+    """Return the target; a table of one column, such as frame[["y"]], is that column."""
     if isinstance(y, str):
         raise InputError(
             f"y = {shown(y)}", "this is no column", "pass the values, such as frame[y]"
         )
+    axes = len(getattr(y, "shape", (0,)))
+    columns: tuple[Any, ...] = (y,)
+    if isinstance(y, list | tuple) and y and all(isinstance(row, ROW) for row in y):
+        columns = _transposed(y, "y")
+    elif axes == 2:
+        columns = frames.find_all(y).columns
+    elif axes != 1:
+        raise _several(f"y has {axes} axes")
+    if len(columns) != 1:
+        raise _several(f"y has {len(columns)} columns")
+    return columns[0]
+
+
+def _several(what: str) -> InputError:
+    return InputError(what, "each record has one value of y", "pass one column")

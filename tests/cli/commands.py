@@ -9,7 +9,7 @@ from pyarrow import csv
 
 from dpmic import cli
 
-N = 400
+N = 2000
 _RNG = np.random.default_rng(20261)
 A = _RNG.uniform(-1, 1, N)
 B = A**2

@@ -56,7 +56,7 @@ def budget(run, total="3"):
 @pytest.mark.parametrize("command", PRIVATE)
 def test_three_forms(run, command):
     run("ledger", "create", "p.ledger", "--epsilon", "3")
-    given = (*PRIVATE[command], *SURE, "--ledger", "p.ledger")
+    given = (*PRIVATE[command], *SURE, "--ledger", "p.ledger", "--dataset", "2026")
     code, out, _ = run(*given)
     assert code == 0
     assert "differentially private with epsilon = 1" in out
@@ -71,7 +71,9 @@ def test_three_forms(run, command):
 @pytest.mark.parametrize("command", ["release", "screen", "all", "test"])
 def test_private_reports(run, tmp_path, command):
     run("ledger", "create", "p.ledger", "--epsilon", "3")
-    code, _, err = run(*PRIVATE[command], *SURE, "--ledger", "p.ledger", "--report", "r.html")
+    code, _, err = run(
+        *PRIVATE[command], *SURE, "--ledger", "p.ledger", "--dataset", "2026", "--report", "r.html"
+    )
     page = (tmp_path / "r.html").read_text()
     assert code == 0
     assert "the report is in" in err
@@ -130,6 +132,7 @@ def test_people_by_text_and_by_number(run, tmp_path):
         "who,a,b\n" + "\n".join(f"p{i // 2} ,{i},{i}" for i in range(40)) + "\n"
     )
     bounds = ("--bounds", "a=0:40", "--bounds", "b=0:40", "--person", "who", "--yes", "--json")
+    bounds += ("--allow-noisy",)
     for file in ("n.csv", "t.csv"):
         _, out, _ = run("release", file, "a", "b", "--epsilon", "1", *bounds)
         assert json.loads(out)["n"] == 20
@@ -139,7 +142,14 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     monkeypatch.setattr(reminders, "_reminded", False)
     ledger = budget(run)
     code, out, err = answering(
-        "n\n", *RELEASE, "--one-row-per-person", "--ledger", "p.ledger", "--json"
+        "n\n",
+        *RELEASE,
+        "--one-row-per-person",
+        "--ledger",
+        "p.ledger",
+        "--dataset",
+        "2026",
+        "--json",
     )
     assert (code, out) == (1, "")
     shown = " ".join(err.split())
@@ -148,6 +158,8 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert "expected error" in shown
     assert "from MIC*" in shown
     assert "noise within 0.0" in shown
+    assert "one in ten unrelated pairs is published as 0.0" in shown
+    assert "protects a person, who has one row (not checked: dpmic takes your word;" in shown
     assert shown.index("note: bounds must") < shown.index("Spend it?")  # afterwards is too late
     assert err.endswith("dpmic: nothing was spent\n")
     assert ledger.spent == 0
@@ -156,12 +168,22 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
 @pytest.mark.parametrize("command", PRIVATE)
 def test_yes_spends_once(run, answering, command):
     ledger = budget(run)
-    given = (*PRIVATE[command], "--one-row-per-person", "--ledger", "p.ledger", "--json")
+    given = (
+        *PRIVATE[command],
+        "--one-row-per-person",
+        "--ledger",
+        "p.ledger",
+        "--dataset",
+        "2026",
+        "--json",
+    )
     code, first, err = answering("y\n", *given)
     assert code == 0
     assert "Spend it? [y/N]" in err
     assert ledger.spent == pytest.approx(1)
-    assert answering("y\n", *given)[1] == first
+    again = json.loads(answering("y\n", *given)[1])
+    assert again.pop("replayed") is not None
+    assert again == {k: v for k, v in json.loads(first).items() if k != "replayed"}
     assert ledger.spent == pytest.approx(1)
 
 
@@ -186,7 +208,7 @@ def test_the_unit_is_asked_for(answering, tmp_path, answers, unit):
 @pytest.mark.parametrize("answers", ["", "4\n", "3\nmany\n", "2\nnobody\n", "1\n"])
 def test_other_answers_spend_nothing(run, answering, answers):
     ledger = budget(run)
-    code, out, err = answering(answers, *RELEASE, "--ledger", "p.ledger")
+    code, out, err = answering(answers, *RELEASE, "--ledger", "p.ledger", "--dataset", "2026")
     assert code in (1, 2)
     assert out == ""
     assert "dpmic: " in err.splitlines()[-1]
@@ -195,13 +217,13 @@ def test_other_answers_spend_nothing(run, answering, answers):
 
 def test_a_budget_that_is_spent_refuses(run, answering):
     ledger = budget(run, "1.5")
-    kept = ("--ledger", "p.ledger", "--json", *SURE)
+    kept = ("--ledger", "p.ledger", "--dataset", "2026", "--json", *SURE)
     _, first, _ = run(*RELEASE, *kept)
     code, out, err = run(*SCREEN, "--top", "1", *kept)
     assert (code, out) == (1, "")
     assert "has spent 1 of 1.5; pass at most 0.5" in err
-    assert answering("", *SCREEN, "--top", "1", *kept[:3], SURE[0])[0] == 1  # not even asked
-    assert run(*RELEASE, *kept)[1] == first
+    assert answering("", *SCREEN, "--top", "1", *kept[:5], SURE[0])[0] == 1  # not even asked
+    assert json.loads(run(*RELEASE, *kept)[1])["value"] == json.loads(first)["value"]
     assert ledger.spent == pytest.approx(1)
 
 
@@ -209,13 +231,15 @@ def test_outputs_are_checked_before_anything_is_spent(run, tmp_path):
     ledger = budget(run)
     (tmp_path / "r.html").write_text("kept")
     for path in ("r.html", "no/r.html", "."):
-        code, out, _ = run(*RELEASE, *SURE, "--ledger", "p.ledger", "--report", path)
+        code, out, _ = run(
+            *RELEASE, *SURE, "--ledger", "p.ledger", "--dataset", "2026", "--report", path
+        )
         assert (code, out, ledger.spent) == (2, "", 0)
 
 
 def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
     ledger = budget(run)
-    given = (*RELEASE, *SURE, "--ledger", "p.ledger", "--json")
+    given = (*RELEASE, *SURE, "--ledger", "p.ledger", "--dataset", "2026", "--json")
 
     def full(*_, **__):
         raise dpmic.ParameterError("r.html", "the disk is full", "choose another")
@@ -227,7 +251,8 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
     assert "the ledger keeps this release: the same command gives it again at no cost" in err
     assert json.loads(printed)["epsilon"] == pytest.approx(1)  # the other output got it
     code, again, _ = run(*given, "--report", "r.html")
-    assert (code, again) == (0, printed)
+    assert code == 0
+    assert json.loads(again)["value"] == json.loads(printed)["value"]
     assert ledger.spent == pytest.approx(1)
 
 
@@ -240,6 +265,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
         ([*RELEASE, "--yes", "--person", "a"], "--person a: this column is a variable, too"),
         ([*RELEASE, "--yes", "--person", "nobody"], "column 'nobody': there is no such column"),
         ([*RELEASE, *SURE, "--ledger", "no.ledger"], "dpmic ledger create no.ledger --epsilon 3"),
+        ([*SCREEN, *SURE, "--top", "2", "--epsilon", "0.1"], "or --allow-noisy if you want them"),
         ([*SCREEN, *SURE], "--top, --all: one of both is needed"),
         ([*SCREEN, *SURE, "--all", "--top", "1"], "--top, --all: one of both is needed"),
         ([*SCREEN, *SURE, "--all", "--split", "0.5"], "with --all nothing is chosen"),
@@ -279,7 +305,75 @@ def test_refusals_hold_no_value_count_or_position(run, tmp_path, text):
 def test_warnings_are_notes(run, monkeypatch):
     monkeypatch.setattr(reminders, "_reminded", False)
     _, _, err = run(*RELEASE, *SURE)
-    assert err.startswith("dpmic: note: bounds must come from what the columns mean")
-    _, _, err = run(*SCREEN[:-1], "0.001", "--all", *SURE)
-    assert err.count("dpmic: note: the noise of a value exceeds") == 1
+    assert "dpmic: note: bounds must come from what the columns mean" in err
+    _, _, err = run(*RANGE[:-1], "0.01", *SURE)
+    assert err.count("dpmic: note: n = 2000 at epsilon = 0.01 is little for a range") == 1
+    _, _, err = run(*RELEASE, *SURE, "--name", "old")
+    assert err.count("note: --name ... is deprecated; pass --dataset ... to name the data") == 1
     assert "Warning" not in err
+
+
+def test_a_word_that_is_taken_is_said(run):
+    """Without a column of identifiers nobody can check how many rows a person has."""
+    _, _, err = run(*RELEASE, "--rows-per-person", "5", "--yes")
+    assert "protects a person, with at most 5 rows (not checked: dpmic takes your word" in err
+    _, _, err = run(*RELEASE, "--person", "id", "--yes")
+    assert "takes your word" not in err
+
+
+def test_more_rows_of_a_person_than_agreed_are_not_used(run, tmp_path):
+    """One person has 1,301 of 3,000 rows; five may be used."""
+    rows = [f"{0 if i < 1300 else i},{i % 50},{i % 50}" for i in range(3000)]
+    (tmp_path / "v.csv").write_text("who,a,b\n" + "\n".join(rows) + "\n")
+    given = ("release", "v.csv", "a", "b", "--bounds", "a=0:50", "--bounds", "b=0:50", "--yes")
+    given += ("--epsilon", "5", "--rows-per-person", "5", "--json")
+    published = json.loads(run(*given, "--person", "who")[1])
+    assert published["n"] == 1700 + 5
+    assert (published["person"], published["rows_per_person"]) == ("who", 5)
+    assert json.loads(run(*given)[1])["n"] == 3000
+
+
+def test_a_useless_screening_is_refused_before_consent(answering, run):
+    ledger = budget(run)
+    given = (*SCREEN, "--top", "2", "--epsilon", "0.2", SURE[0], "--ledger", "p.ledger")
+    given += ("--dataset", "2026")
+    code, out, err = answering("y\n", *given)
+    assert (code, out) == (2, "")
+    assert "one in ten unrelated pairs is published as 0." in err
+    assert "Spend it?" not in err
+    assert ledger.spent == 0
+    code, _, err = answering("y\n", *given, "--allow-noisy")
+    assert code == 0
+    assert "one in ten unrelated pairs is published as 0." in " ".join(err.split())
+
+
+def test_a_ledger_needs_a_dataset(run):
+    ledger = budget(run)
+    for command in PRIVATE.values():
+        code, out, err = run(*command, *SURE, "--ledger", "p.ledger")
+        assert (code, out) == (2, "")
+        assert "pass --dataset 'visits 2024', and another name for corrected" in err
+    assert ledger.spent == 0
+
+
+def test_another_file_never_gets_the_first_ones_number(run, tmp_path):
+    """Two years' files with the same columns and n, one ledger, the same call."""
+    ledger = budget(run)
+    (tmp_path / "y2024.csv").write_text((tmp_path / "people.csv").read_text())
+    (tmp_path / "y2025.csv").write_text(
+        "a,b\n" + "".join(f"{v},0.5\n" for v in commands.A.tolist())
+    )
+    given = (*RELEASE[2:], *SURE, "--ledger", "p.ledger", "--json", "--dataset")
+    first = json.loads(run("release", "y2024.csv", *given, "visits 2024")[1])
+    second = json.loads(run("release", "y2025.csv", *given, "visits 2025")[1])
+    assert first["value"] > 0.5 > second["value"]
+    assert (first["replayed"], second["replayed"]) == (None, None)
+    assert ledger.spent == pytest.approx(2)
+    _, _, err = run(
+        "release", "y2024.csv", *given[:-2], "--dataset", "visits 2024", "--report", "r.html"
+    )
+    drawn = ledger.history()[0].answered_at
+    assert f"note: this is the answer of {drawn} for the dataset 'visits 2024'" in err
+    page = (tmp_path / "r.html").read_text()
+    assert f"it was drawn on {drawn} for the dataset visits 2024" in page
+    assert ledger.spent == pytest.approx(2)

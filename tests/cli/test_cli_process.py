@@ -49,7 +49,7 @@ def test_a_full_disk_is_one_line(people):
 def test_a_full_disk_after_spending(people):
     dpmic.Ledger("p.ledger", epsilon=1.0)
     given = [*DPMIC, "release", "people.csv", "a", "b", "--epsilon", "1", *commands.BOUNDS]
-    given += ["--one-row-per-person", "--yes", "--ledger", "p.ledger"]
+    given += ["--one-row-per-person", "--yes", "--ledger", "p.ledger", "--dataset", "2026"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(given, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2

@@ -208,7 +208,7 @@ def test_a_report_is_written_and_only_replaced_when_asked(run, tmp_path):
     assert code == 0
     assert f"the report is in {tmp_path.resolve() / 'r.html'}" in err
     assert f"{EXPECTED.mic:.4f}" in out
-    assert "dpmic score t.csv a b --report r.html" in first
+    assert "dpmic score t.csv a b</code>" in first
     assert run(*score)[0] == 2
     assert run(*score, "--overwrite")[0] == 0
     assert list(tmp_path.glob("*.part")) == list(tmp_path.glob(".*.part")) == []

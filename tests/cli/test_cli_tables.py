@@ -109,13 +109,13 @@ def test_a_ledger_is_made_and_shown(run, tmp_path):
     assert "epsilon 0 of 3 spent, 3 left; delta 0 of 1e-06 spent, " in out
     ledger = dpmic.Ledger(tmp_path / "p.ledger")
     dpmic.release("a", "b", data=commands.TABLE, epsilon=1.0, bounds=((-1, 1), (0, 1)),
-                  ledger=ledger, dataset="people")  # fmt: skip
+                  ledger=ledger, dataset="visits")  # fmt: skip
     ledger.spend("a question of somebody else", 0.5, dataset="theirs")
     _, out, _ = run("ledger", "show", "p.ledger")
     out = " ".join(out.split())
     assert "epsilon 1.5 of 3 spent" in out
-    assert "micr-laplace of a, b (n" in out
-    assert "a question of somebody" in out
+    assert "visits: micr-laplace of" in out
+    assert "theirs: a question of" in out
     content = json.loads(run("ledger", "show", "p.ledger", "--json")[1])
     assert content["spent"] == ledger.spent
     assert content["history"][0]["question"]["columns"] == ["a", "b"]
@@ -123,6 +123,7 @@ def test_a_ledger_is_made_and_shown(run, tmp_path):
     assert content["history"][1]["answer"] is None
     rows = lines(run("ledger", "show", "p.ledger", "--csv")[1])
     assert [row["answered"] for row in rows] == ["True", "False"]
+    assert [row["dataset"] for row in rows] == ["visits", "theirs"]
 
 
 def test_a_budget_is_fixed_once(run):
@@ -145,7 +146,16 @@ def test_audits(run, monkeypatch, lower, code):
         assert run("audit", name, "--epsilon", "1", "--runs", "2000")[0] == code
         assert claims[-1][0].name == name
     found, out, _ = run("audit", "micr-laplace", "--json")
-    assert (found, json.loads(out)["holds"]) == (code, not code)
+    assert (found, json.loads(out)["disproved"]) == (code, bool(code))
+
+
+@pytest.mark.parametrize(("lower", "verdict"), [(0.84, "not disproved"), (1.3, "disproved")])
+def test_an_audit_tells_what_it_showed_and_no_more(run, monkeypatch, lower, verdict):
+    bound = AuditBound("micr-laplace", 1.0, lower, 0.999, 2000, "an event")
+    monkeypatch.setattr(attacks, "audit", lambda *_, **__: bound)
+    _, out, _ = run("audit", "micr-laplace")
+    assert f"micr-laplace: {verdict}: epsilon is at least {lower} with 99.9% confidence" in out
+    assert "hold" not in out
 
 
 def test_the_demo(run, tmp_path):

@@ -5,24 +5,24 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
 import commands
 import pyarrow as pa
 import pytest
-import typer
 from pyarrow import csv
 
 import dpmic
-from dpmic.cli import app, printing, repeating
+from dpmic.cli import printing
 from dpmic.privacy import release as releases
 
 DPMIC = [sys.executable, "-m", "dpmic"]
 RELEASE = ("release", "people.csv", "a", "b", "--epsilon", "1", *commands.BOUNDS)
 SCREEN = ("screen", "people.csv", "--bounds-file", "bounds.toml", "--epsilon", "1", "--top", "1")
 SURE = ("--one-row-per-person", "--yes")
-LEDGER = ("--ledger", "p.ledger")
+LEDGER = ("--ledger", "p.ledger", "--dataset", "2026")
 
 
 @pytest.fixture
@@ -248,10 +248,10 @@ def test_a_fault_warns_of_data_in_tracebacks(run, monkeypatch):
     [
         (("bounds", "people.csv", "a", "--epsilon", "1", "--coverage", "3"), "coverage = 3"),
         (("bounds", "people.csv", "a", "--epsilon", "1", "--failure", "0"), "failure = 0"),
-        (("test", "people.csv", "a", "b", "--epsilon", "1", "--name", ""), "name = ''"),
+        (("test", "people.csv", "a", "b", "--epsilon", "1", "--dataset", ""), "dataset = ''"),
         (("test", "people.csv", "a", "b", "--epsilon", "1", "--draws", "0"), "draws = 0"),
-        ((*RELEASE, "--name", ""), "name = ''"),
-        ((*SCREEN, "--name", ""), "name = ''"),
+        ((*RELEASE, "--dataset", ""), "dataset = ''"),
+        ((*SCREEN, "--dataset", " "), "dataset = ' '"),
         (("test", "people.csv", "a", "b", "--allow-large-epsilon"), "only a private test has it"),
     ],
 )
@@ -264,12 +264,17 @@ def test_nobody_is_asked_to_agree_to_what_cannot_be(answering, given, words):
 
 
 def test_a_stored_answer_is_told_from_a_fresh_one(run, ledger):
-    stored = "dpmic: note: answered from the ledger, nothing was spent; --name asks anew\n"
+    stored = (
+        "from the ledger; nothing was spent. Corrected or other data needs another --dataset.\n"
+    )
     _, first, err = run(*RELEASE, *SURE, *LEDGER, "--json")
     assert stored not in err
     _, second, err = run(*RELEASE, *SURE, *LEDGER, "--json")
-    assert (second, err) == (first, stored)
-    assert stored not in run(*RELEASE, *SURE, *LEDGER, "--name", "corrected")[2]
+    assert err.endswith(stored)
+    first, second = json.loads(first), json.loads(second)
+    assert (first["replayed"], second["replayed"]) == (None, ledger.history()[0].answered_at)
+    assert first["value"] == second["value"]
+    assert stored not in run(*RELEASE, *SURE, *LEDGER[:2], "--dataset", "corrected")[2]
     assert stored not in run(*RELEASE, *SURE)[2]
     assert ledger.spent == pytest.approx(2)
 
@@ -281,30 +286,21 @@ def command_of(path):
     return html.unescape(re.search(r"<code>(dpmic .*?)</code>", path.read_text())[1])
 
 
-def test_a_published_command_has_no_local_facts(run, ledger, tmp_path):
-    (tmp_path / "secret-folder").mkdir()
-    os.rename("bounds.toml", "secret-folder/bounds.toml")
-    given = [
-        "screen",
-        f"{tmp_path}/people.csv",
-        f"--bounds-file={tmp_path}/secret-folder/bounds.toml",
-    ]
-    given += ["--epsilon", "1", "-y", "--top", "1", "--one-row-per-person", "--name=secret-name"]
-    given += [
-        "--ledger",
-        str(tmp_path / "p.ledger"),
-        "--report",
-        "r.html",
-        "--overwrite",
-        "--debug",
-    ]
-    assert run(*given)[0] == 0
-    assert command_of(tmp_path / "r.html") == (
-        "dpmic screen people.csv --bounds-file=bounds.toml --epsilon 1 --top 1 --one-row-per-person"
-    )
-    page = (tmp_path / "r.html").read_text()
-    assert "secret" not in page
-    assert str(tmp_path) not in page
+def test_a_pasted_command_asks_the_same_of_the_same_budget(run, ledger, tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.rename("bounds.toml", "folder/bounds.toml")
+    given = ["screen", "people.csv", "--bounds-file=folder/bounds.toml", "--epsilon", "1"]
+    given += ["--top", "1", "--one-row-per-person", "--ledger", str(tmp_path / "p.ledger")]
+    given += ["--dataset", "visits 2024", "--allow-noisy"]
+    shown = ["--report", "r.html", "--overwrite", "--debug", "--json", "-y"]
+    code, first, _ = run(*given, *shown)
+    assert code == 0
+    command = command_of(tmp_path / "r.html")
+    assert shlex.split(command) == ["dpmic", *given]
+    _, second, _ = run(*shlex.split(command)[1:], "--yes", "--json")
+    assert json.loads(second)["values"] == json.loads(first)["values"]
+    assert json.loads(second)["replayed"] is not None
+    assert ledger.spent == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -320,6 +316,7 @@ def test_answers_become_options_before_the_end_of_options(answering, tmp_path, a
     table = pa.table({"1": range(40), "-a": range(40), "b": range(40)})
     csv.write_csv(table, "t.csv")
     given = ["release", "--epsilon", "1", "--bounds", "-a=0:40", "--bounds", "b=0:40"]
+    given += ["--allow-noisy"]
     terminal = Terminal(answers)
     code, _, _ = answering(terminal, *given, "--report", "r.html", "--", "t.csv", "-a", "b")
     assert code == 0
@@ -329,23 +326,6 @@ def test_answers_become_options_before_the_end_of_options(answering, tmp_path, a
 def test_what_was_given_is_not_added(run, tmp_path):
     run(*RELEASE, "--yes", "--rows-per-person=1", "--report", "r.html")
     assert command_of(tmp_path / "r.html") == f"dpmic {' '.join(RELEASE)} --rows-per-person=1"
-
-
-def test_the_options_without_a_value_are_known():
-    """Otherwise the word after one would be taken for its value."""
-    for name in ("release", "screen", "test", "bounds"):
-        found = typer.main.get_command(app).commands[name].params
-        flags = {
-            word for option in found if getattr(option, "is_flag", False) for word in option.opts
-        }
-        assert flags <= repeating.FLAGS
-        valued = {
-            word
-            for option in found
-            if not getattr(option, "is_flag", False)
-            for word in option.opts
-        }
-        assert not valued & repeating.FLAGS
 
 
 # tables

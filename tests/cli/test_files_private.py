@@ -226,7 +226,7 @@ def test_columns_of_text_are_told_at_once(run, ending):
 
 def test_one_column_is_no_pair(run):
     run("ledger", "create", "p.ledger", "--epsilon", "3")
-    kept = (*PRIVATE, "--ledger", "p.ledger")
+    kept = (*PRIVATE, "--ledger", "p.ledger", "--dataset", "2026")
     for given in (
         ("release", "people.csv", "a", "a", "--bounds", "a=-1:1"),
         ("release", "people.csv", "a", "a", "--mechanism", "mice-laplace"),

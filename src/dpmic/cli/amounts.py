@@ -1,8 +1,15 @@
-"""Amounts of privacy in six digits: costs never understated, what is left never overstated."""
+"""Amounts in few digits: costs and p-values never understated, the rest never overstated."""
 
 from __future__ import annotations
 
-__all__ = ["cost", "left", "total"]
+__all__ = ["chance", "cost", "left", "share", "total"]
+
+
+def chance(pvalue: float) -> str:
+    """Write a p-value."""
+    from dpmic import _validate
+
+    return _validate.upwards(pvalue, 4)
 
 
 def cost(amount: float) -> str:
@@ -10,6 +17,13 @@ def cost(amount: float) -> str:
     from dpmic import _validate
 
     return _validate.upwards(amount)
+
+
+def share(miss: float) -> str:
+    """Write the probability that a bound with some probability of failure holds."""
+    from dpmic import _validate
+
+    return _validate.all_but(miss)
 
 
 def total(amount: float) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpmic.cli.amounts import cost
+from dpmic.cli.amounts import chance, cost, share
 from dpmic.cli.printing import Answer
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def matrix(result: Pairwise, top: int | None) -> Answer:
     return Answer(
         title=f"The {len(rows)} strongest of all pairs, by {result.statistic} ({size})",
         heads=fields,
-        rows=[[text if isinstance(text, str) else _short(text) for text in row] for row in rows],
+        rows=[[_cell(*named) for named in zip(fields, row, strict=True)] for row in rows],
         json=lambda: _json(result, strongest) if top else result.to_json(),
         fields=fields,
         records=lambda: _pairs(result, strongest) if top else _all_pairs(result),
@@ -119,7 +119,7 @@ def test(result: IndependenceTest, x: str, y: str) -> Answer:
         title=f"Are {x} and {y} independent?",
         heads=(),
         rows=[
-            ("p-value", f"{result.pvalue:.4g}", "how often chance gives as much"),
+            ("p-value", chance(result.pvalue), "how often chance gives as much"),
             ("TICe", f"{result.statistic:.4f}", "the statistic"),
             ("permutations", f"{result.permutations}", "compared with"),
             ("n", f"{result.n}", "records used"),
@@ -137,7 +137,7 @@ def private_test(result: IndependenceRelease) -> Answer:
         title=f"Are {x} and {y} independent? (private)",
         heads=(),
         rows=[
-            ("p-value", f"{result.pvalue:.4g}", "exact, the noise included"),
+            ("p-value", chance(result.pvalue), "exact, the noise included"),
             ("Cramer's V", f"{result.value:.4f}", "of ranks, with noise"),
             ("epsilon", cost(result.epsilon), "what it cost"),
             ("n", f"{result.n}", "public"),
@@ -204,14 +204,14 @@ def bounds(result: BoundsEstimate) -> Answer:
     below = [result.guarantee]
     if result.found:
         below.append(f"For a file of bounds: {name} = [{result.low!r}, {result.high!r}]")
-    share = f"with probability {1 - result.failure:g}"
+    likely = f"with probability {share(result.failure)} or more"
     numbers = (result.low, result.high, result.outside, result.found, result.epsilon, result.n)
     return Answer(
         title=f"The range of {result.name} (private)",
         heads=(),
         rows=[
             ("range", f"{result.low:.12g} to {result.high:.12g}" if result.found else "none", ""),
-            ("outside", f"{result.outside}", f"records at most, {share}"),
+            ("outside", f"{result.outside}", f"records at most, {likely}"),
             ("epsilon", cost(result.epsilon), "what it cost"),
             ("n", f"{result.n}", "public"),
         ],
@@ -243,14 +243,12 @@ def plan(result: Plan) -> Answer:
 
 def audit(result: AuditBound) -> Answer:
     """Answer what an attack has shown."""
-    content = {**result.to_dict(), "holds": result.holds}
-    verdict = "holds" if result.holds else "is DISPROVED"
+    content = {**result.to_dict(), "disproved": result.disproved}
     return Answer(
-        title=f"{result.mechanism}: the claim {verdict}",
+        title=f"{result.mechanism}: {result.verdict}",
         heads=(),
         rows=[
             ("claimed epsilon", f"{result.claimed:g}", ""),
-            ("epsilon at least", f"{result.lower:.4g}", f"with confidence {result.confidence:g}"),
             ("runs", f"{result.runs}", "on each of two neighbouring datasets"),
             ("event", "", result.event),
         ],
@@ -258,6 +256,13 @@ def audit(result: AuditBound) -> Answer:
         fields=list(content),
         records=lambda: [list(content.values())],
     )
+
+
+def _cell(field: str, value: Any) -> str:
+    """Write a number of a column; p- and q-values are never understated."""
+    if field in ("pvalue", "qvalue"):
+        return chance(value)
+    return value if isinstance(value, str) else _short(value)
 
 
 def _short(number: float) -> str:

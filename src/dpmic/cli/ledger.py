@@ -74,7 +74,7 @@ def _answer(ledger: Ledger, entries: list[Entry]) -> Answer:
         line["question"], line["answer"] = _parsed(line["question"]), _parsed(line["answer"])
     return Answer(
         title=f"{ledger.path}: {_amounts(ledger)}",
-        heads=("time (UTC)", "dataset", "question", "epsilon", "delta", "state"),
+        heads=("time (UTC)", "question", "epsilon", "delta", "state"),
         rows=[_row(entry) for entry in entries],
         below=_remarks(entries),
         json=lambda: json.dumps({**facts, "history": history}),
@@ -86,17 +86,25 @@ def _answer(ledger: Ledger, entries: list[Entry]) -> Answer:
 def _remarks(entries: list[Entry]) -> list[str]:
     if not entries:
         return ["Nothing was asked yet."]
-    if all(entry.answered for entry in entries):
-        return []
-    return ["What is pending was charged and has no answer yet: asking it again costs nothing."]
+    remarks = []
+    if any(entry.dataset is None for entry in entries):
+        remarks.append(
+            "Entries without a dataset are of an older dpmic. They count as spent, and are never "
+            "given as an answer again."
+        )
+    if not all(entry.answered for entry in entries):
+        remarks.append("Pending questions are charged. Asking them again is free.")
+    return remarks
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
     """Return a line for people."""
     when = entry.time.partition("+")[0].replace("T", " ")
     state = "answered" if entry.answered else "pending"
-    dataset = "none: not used again" if entry.dataset is None else entry.dataset
-    return when, dataset, _words(entry.question), cost(entry.epsilon), cost(entry.delta), state
+    question = _words(entry.question)
+    if entry.dataset is not None:
+        question = f"{entry.dataset}: {question}"
+    return when, question, cost(entry.epsilon), cost(entry.delta), state
 
 
 def _words(question: str) -> str:

@@ -48,9 +48,11 @@ def matrix(
         bool, typer.Option("--pvalues", help="Test each pair for independence.")
     ] = False,
     pooled: Annotated[
-        bool, typer.Option("--pooled", help="One pool of permutations for all pairs: faster.")
+        bool, typer.Option("--pooled", help="Pairs with the same ties share permutations: faster.")
     ] = False,
-    permutations: Annotated[int, typer.Option(min=1, help="For each pair, or the pool.")] = 10_000,
+    permutations: Annotated[
+        int, typer.Option(min=1, help="How many each pair is compared with.")
+    ] = 10_000,
     seed: o.Seed = None,
     missing: o.MissingOption = o.Missing.raise_,
     workers: Annotated[

@@ -1,4 +1,4 @@
-"""``dpmic plan`` and ``dpmic audit``: what to expect, and whether a promise holds."""
+"""``dpmic plan`` and ``dpmic audit``: what to expect, and an attack on a promise."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ def audit(
     """Attack a mechanism, to disprove its epsilon.
 
     It is run many times on two made datasets that differ in one record, which takes a minute.
+    What comes of it is a lower bound on epsilon: it can disprove a claim, and never prove one.
 
     The exit code is 1 if the claim is disproved.
     """
@@ -80,5 +81,5 @@ def audit(
     with progress.working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
     printing.show(answers.audit(result), wished)
-    if not result.holds:
+    if result.disproved:
         raise typer.Exit(1)

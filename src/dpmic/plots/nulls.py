@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpmic import _validate
 from dpmic.plots.axes import new_axes
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def null(test: IndependenceTest, ax: Axes | None) -> Axes:
     ax.axvline(test.statistic, color="tab:red", label="observed")
     ax.set_xlabel("TICe")
     ax.set_ylabel("permutations")
-    ax.set_title(f"p = {test.pvalue:.3g} (n = {test.n}, {test.permutations:,} permutations)")
+    chance = _validate.upwards(test.pvalue, 3)
+    ax.set_title(f"p = {chance} (n = {test.n}, {test.permutations:,} permutations)")
     ax.legend()
     return ax

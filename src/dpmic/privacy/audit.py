@@ -2,8 +2,8 @@
 
 A mechanism is run many times on two neighbouring datasets that it should hardly tell apart. On
 one half of the runs the most telling event is chosen, on the other half its probabilities are
-bounded. The logarithm of their ratio is a lower bound on epsilon; above the claimed epsilon it
-would disprove the claim.
+bounded. The logarithm of their ratio is a lower bound on epsilon. Above the claimed epsilon it
+disproves the claim; below, it proves nothing: another attack may find more.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ def audit(
 ) -> AuditBound:
     """Try to disprove a mechanism's epsilon.
 
+    That it was not disproved shows that this attack found nothing, and no more: what shows that a
+    claim is true is its proof.
+
     Parameters
     ----------
     mechanism : Mechanism or Sampler
@@ -70,19 +73,23 @@ def audit(
     Returns
     -------
     AuditBound
-        ``bound.lower`` is at most ``bound.claimed`` unless the claim is false (or, with
-        probability 1 - confidence, by chance).
+        With probability ``confidence`` or more the true epsilon is at least ``bound.lower``.
+        ``bound.disproved`` says whether that is above ``bound.claimed``; ``bound.verdict`` is
+        the sentence to print.
 
     Examples
     --------
     >>> import dpmic
     >>> mechanism = dpmic.privacy.MICrLaplace(1.0, ((0, 1), (0, 1)))
     >>> bound = dpmic.audit(mechanism, runs=2000)
-    >>> bound.holds
-    True
+    >>> bound.disproved
+    False
+    >>> bound.verdict
+    'not disproved: epsilon is at least 0... with 99.9% confidence'
     """
     runs = _validate.whole(runs, "runs", least=LEAST_RUNS)
-    miss = 1 - _validate.real(confidence, "confidence")
+    confidence = _validate.real(confidence, "confidence")
+    miss = 1 - confidence
     if not 0 < miss < 1:
         raise ParameterError(f"confidence = {confidence!r}", "it is a probability", "pass 0.999")
     if neighbours is None:
@@ -93,13 +100,14 @@ def audit(
     half = runs // 2
     event, swapped = _most_telling(first[:half], second[:half], miss)
     likely, unlikely = (second, first) if swapped else (first, second)
-    lower = _log_ratio(
+    found = _log_ratio(
         _hits(likely[half:], event), _hits(unlikely[half:], event), runs - half, miss
     )
+    lower = max(found, 0.0)  # no loss is below 0
     side = "second" if swapped else "first"
     output = WEIGHED if isinstance(mechanism, MICrGeometric) else "output"
     text = f"{output} {event[0]} {event[1]:.6g}, likelier on the {side} dataset"
-    return AuditBound(mechanism.name, mechanism.epsilon, lower, 1 - miss, runs, text)
+    return AuditBound(mechanism.name, mechanism.epsilon, lower, confidence, runs, text)
 
 
 def _outputs(

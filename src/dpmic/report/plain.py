@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpmic import _validate
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import Pair
 from dpmic.report import words
@@ -23,7 +24,8 @@ MOST_ROWS = 300
 STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
 HEADINGS = {"mic": "MIC", "tic": "TIC", "records": "records", "pvalue": "p", "qvalue": "q"}
 ORDER = {"mic": "descending"}
-FORMATS = {"tic": ".4g", "records": ",d", "pvalue": ".2g", "qvalue": ".2g"}
+FORMATS = {"tic": ".4g", "records": ",d"}
+CHANCES = {"pvalue", "qvalue"}
 
 
 def score(result: Score, points: Pair | None) -> Content:
@@ -70,7 +72,7 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
 def independence(result: IndependenceTest, points: Pair | None, tested: Score | None) -> Content:
     """Show a test beside what chance gives, and the points if they are there."""
     numbers = {
-        "p-value": f"{result.pvalue:.3g}",
+        "p-value": _validate.upwards(result.pvalue, 3),
         "TICe": f"{result.statistic:.4g}",
         "TICe of permutations, median": f"{np.median(result.null):.4g}",
     }
@@ -156,6 +158,8 @@ def _table(result: Pairwise) -> str:
 def _cell(name: str, value: Any) -> Cell:
     if math.isnan(value):
         return Cell("\u2013")
+    if name in CHANCES:
+        return Cell(_validate.upwards(value.item(), 2), value.item())
     return Cell(format(value, FORMATS.get(name, ".4f")), value.item())
 
 

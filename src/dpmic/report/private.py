@@ -132,7 +132,7 @@ def bounds(result: BoundsEstimate) -> Content:
     numbers = {f"range of {result.name}": found if result.found else "none found"}
     if result.found:
         numbers["records outside, at most"] = f"{result.outside:,} of {result.n:,}"
-        numbers["with probability"] = f"{1 - result.failure:.6g} or more"
+        numbers["with probability"] = f"{_validate.all_but(result.failure)} or more"
     return Content(
         title=f"Range of {result.name}",
         promise=result.guarantee,
@@ -147,7 +147,7 @@ def independence(result: IndependenceRelease) -> Content:
     """Show a test's p-value."""
     first, second = result.names
     numbers = {
-        "p-value": f"{result.pvalue:.4g}",
+        "p-value": _validate.upwards(result.pvalue, 4),
         "Cramer's V of ranks, with noise": decimals(result.value),
     }
     return Content(

@@ -26,8 +26,9 @@ __all__ = [
 
 MIC = (
     "A MIC (Maximal Information Coefficient) of 0 means that one column tells nothing about the "
-    "other; 1 means that one follows from the other exactly, along a line or along any curve. It "
-    "says how strong a relation is, but not its direction or shape, and not what causes what."
+    "other; 1 means that one follows from the other, along a line or along any curve. In few "
+    "records a curve that goes up and down often scores less than 1, even an exact one. MIC says "
+    "how strong a relation is, but not its direction or shape, and not what causes what."
 )
 CHANCE = (
     "Columns that have nothing to do with each other seldom score exactly 0: chance alone gives "

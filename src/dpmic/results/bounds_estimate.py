@@ -49,14 +49,14 @@ class BoundsEstimate(Published):
     @property
     def guarantee(self) -> str:
         """The sentences that may be printed beside the range."""
-        share = f"{1 - self.failure:.6g}"
         if not self.found:
             return (
                 f"{self._promise(f'This range of {self.name} is')} Nothing stood out from the "
                 "noise: the range is the widest there is, and says nothing of the records."
             )
         return (
-            f"{self._promise(f'This range of {self.name} is')} With probability {share} or more, "
+            f"{self._promise(f'This range of {self.name} is')} With probability "
+            f"{_validate.all_but(self.failure)} or more, "
             f"at most {self.outside} of the {self.n} records lie outside "
             f"[{self.low:.12g}, {self.high:.12g}]."
         )
@@ -74,7 +74,7 @@ class BoundsEstimate(Published):
         if self.found:
             told = (
                 f"{self.low:.12g} to {self.high:.12g}, at most {self.outside} of {self.n} records "
-                f"outside with probability {1 - self.failure:.6g}"
+                f"outside with probability {_validate.all_but(self.failure)} or more"
             )
         else:
             told = f"none found: {self.n} records are too few for this epsilon"
@@ -85,7 +85,7 @@ class BoundsEstimate(Published):
         rows = {
             f"range of {self.name}": f"{self.low:.12g} to {self.high:.12g}",
             "records outside, at most": f"{self.outside} of {self.n}",
-            "with probability": f"{1 - self.failure:.6g}",
+            "with probability": f"{_validate.all_but(self.failure)} or more",
             "epsilon": _validate.upwards(self.epsilon),
             "guarantee": self.guarantee,
         }

@@ -38,9 +38,10 @@ class IndependenceRelease(PublishedPair):
         """The sentences that may be printed beside the p-value."""
         first, second = self.names
         promise = self._promise(f"This test of independence of {first} and {second} is")
+        chance = _validate.upwards(self.pvalue)
         return (
-            f"{promise} If the two were independent, a p-value of {self.pvalue:.6g} or less "
-            f"would appear with probability {self.pvalue:.6g} at most, the noise included."
+            f"{promise} If the two were independent, a p-value of {chance} or less "
+            f"would appear with probability {chance} at most, the noise included."
         )
 
     def _sound(self) -> bool:
@@ -52,15 +53,16 @@ class IndependenceRelease(PublishedPair):
 
     def __repr__(self) -> str:
         first, second = self.names
+        chance = _validate.upwards(self.pvalue, 4)
         return (
-            f"IndependenceRelease({first} and {second}: p-value {self.pvalue:.4g}; noisy Cramer's "
+            f"IndependenceRelease({first} and {second}: p-value {chance}; noisy Cramer's "
             f"V of ranks {self.value:.4f}, n={self.n}, epsilon={_validate.upwards(self.epsilon)})"
         )
 
     def _repr_html_(self) -> str:
         first, second = self.names
         rows = {
-            "p-value, private": f"{self.pvalue:.4g}",
+            "p-value, private": _validate.upwards(self.pvalue, 4),
             f"of independence of {first} and {second}": f"n = {self.n}",
             "Cramer's V of ranks, noisy": f"{self.value:.4f}",
             "epsilon": _validate.upwards(self.epsilon),

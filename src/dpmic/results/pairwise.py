@@ -259,8 +259,8 @@ class Pairwise:
         places = leading.largest(self.mic, leading.SHOWN)
         numbers = [f"{score:.4f}" for score in self.mic[places]]
         if self.pvalues is not None:
-            chances = self.pvalues[places].tolist()
-            numbers = [f"{s} (p = {p:.2g})" for s, p in zip(numbers, chances, strict=True)]
+            chances = [_validate.upwards(p, 2) for p in self.pvalues[places].tolist()]
+            numbers = [f"{s} (p = {p})" for s, p in zip(numbers, chances, strict=True)]
         rows = self._rows(places)
         return [(f"{x}, {y}", number) for (x, y, _), number in zip(rows, numbers, strict=True)]
 

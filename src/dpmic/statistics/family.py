@@ -38,6 +38,10 @@ def mice(
     The first choice where no privacy is needed: it needs no bounds, is unchanged by increasing
     transformations of either variable, and estimates the population value MIC* consistently.
 
+    Few records resolve little, even without noise: in the median a noiseless sine of 4 periods
+    scores 0.40 at n = 100 and 0.86 at n = 1000 (x uniform at random). :func:`mic` resolves more
+    there, and scores independent columns higher.
+
     Parameters
     ----------
     x, y : array-like or str
@@ -159,7 +163,9 @@ def mic(
     """Score the dependence between two variables with the original MIC of 2011.
 
     The ApproxMaxMI algorithm of Reshef et al. 2011, as MINE.jar and minepy's ``mic_approx``
-    compute it. :func:`mice` is its successor: less biased, and faster.
+    compute it. :func:`mice` is its successor: less biased, and faster. Of few records ``mic``
+    resolves more: in the median a sine of 4 periods without noise scores 0.80 at n = 100, and 1
+    from n = 200 on.
 
     Parameters
     ----------

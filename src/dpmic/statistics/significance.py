@@ -8,7 +8,9 @@ directly, many at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +23,11 @@ from dpmic.grids import MassAxis, Steps, steps
 from dpmic.results import IndependenceTest
 from dpmic.statistics.characteristic import normalised, xlogx_table
 
-__all__ = ["Cells", "independence_test", "null", "observed", "pvalue"]
+__all__ = ["TIE", "Cells", "independence_test", "null", "observed", "permuted", "pvalue"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Parts = NDArray[np.int32]
 
 AT_ONCE = 2**19
 """Numbers in the tables, or matrices, that are held at a time: 4 MB, near to the processor."""
@@ -78,6 +81,18 @@ class Cells:
         margin = np.bincount(parts[0], minlength=size)
         return cls(plan, parts[0], margin, Partitions(own, offsets))
 
+    @property
+    def pattern(self) -> bytes:
+        """All that the null depends on, of one plan: equal for columns without ties."""
+        seen = hashlib.sha256()
+        for values in (self.partitions.offsets, self.partitions.edges, self.margin):
+            seen.update(values.tobytes())
+        return seen.digest()
+
+    def sorted(self) -> Cells:
+        """Return the same cells with the records in order, which the pattern alone decides."""
+        return replace(self, parts=np.sort(self.parts))
+
 
 def observed(x: Cells, y: Cells) -> float:
     """Return the TICe of two variables."""
@@ -89,19 +104,28 @@ def observed(x: Cells, y: Cells) -> float:
 
 def null(x: Cells, y: Cells, permutations: int, generator: np.random.Generator) -> Floats:
     """Return the TICe of random permutations of one variable's records."""
-    shape = x.margin.size, y.margin.size
-    most = max(AT_ONCE // max(shape[0] * shape[1], len(x.plan) ** 2), 1)
-    tables, order = np.empty((min(most, permutations), *shape), np.int64), y.parts.copy()
-    found = np.empty(permutations)
+    largest = max(x.margin.size * y.margin.size, len(x.plan) ** 2)
+    drawn = permuted(x.parts, y.parts, permutations, generator, max(AT_ONCE // largest, 1))
+    return np.concatenate([_totals(tables, x, y) for tables in drawn])
+
+
+def permuted(
+    x: Parts, y: Parts, permutations: int, generator: np.random.Generator, most: int
+) -> Iterator[Counts]:
+    """Count records in tables [table, x part, y part], y permuted at random for each of them.
+
+    At most so many come at once, and the memory of a batch is used again for the next.
+    """
+    margins, order = (np.bincount(x), np.bincount(y)), y.copy()
+    tables = np.empty((min(most, permutations), *(m.size for m in margins)), np.int64)
     for first in range(0, permutations, most):
-        batch = found[first : first + most]
+        size = min(most, permutations - first)
         if order.size <= MOST_SHUFFLED:
             with generator.bit_generator.lock:  # as numpy does
-                _kernels.permutations.shuffle(generator, x.parts, order, tables[: batch.size])
+                _kernels.permutations.shuffle(generator, x, order, tables[:size])
         else:
-            tables = _drawn(x.margin, y.margin, batch.size, generator)
-        batch[:] = _totals(tables[: batch.size], x, y)
-    return found
+            tables = _drawn(*margins, size, generator)
+        yield tables[:size]
 
 
 def _drawn(x: Counts, y: Counts, size: int, generator: np.random.Generator) -> Counts:

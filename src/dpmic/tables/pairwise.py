@@ -78,10 +78,11 @@ def pairwise(
         B = 9 and c = 5 against permutations. ``result.qvalues`` and ``result.significant()``
         allow for the number of pairs.
     pooled : bool
-        Whether all pairs are compared with one pool of ``permutations`` draws, spread over them.
-        Much faster for many pairs, and exact where columns have no ties; else approximate.
+        Whether pairs share permutations where chance gives them the same: those with as many
+        records and the same ties, so all pairs of columns without ties or gaps. Every p-value
+        stays exact. Much faster where many pairs share.
     permutations : int
-        How many for each pair, or for the pool.
+        How many each pair is compared with, its own or shared ones.
     rng : numpy.random.Generator or int, optional
         Source of the permutations. With a whole number p-values are the same whatever the
         workers; without any, those that are finished in ``out`` are kept as they are.
@@ -204,11 +205,10 @@ def _flag(value: Any, name: str) -> bool:
 
 def _draws(pvalues: Any, pooled: Any, permutations: Any, rng: Any) -> Draws | None:
     """Return how p-values are to be made, if they are."""
-    count = _validate.whole(permutations, "permutations", least=1)
     together = _flag(pooled, "pooled")
+    draws = Draws.of(permutations, rng, pooled=together)
     if _flag(pvalues, "pvalues"):
-        seed = int(_validate.generator(rng).integers(2**63))
-        return Draws(count, seed, together)
+        return draws
     for name, given in (("pooled", together), ("rng", rng is not None)):
         if given:
             raise ParameterError(name, "only p-values need it", "pass pvalues=True too")

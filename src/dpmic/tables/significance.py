@@ -1,9 +1,18 @@
-"""The p-values of many pairs: each against its own permutations, or against a pool of all."""
+"""The p-values of many pairs: each against its own permutations, or shared with its likes.
+
+Under independence the TICe of a pair depends on n and on the ties of both columns alone. Pairs that
+agree in these have the same null, and each p-value stays exact when they share its draws. Pairs
+that differ must not: a binary column scores far less by chance than a continuous one.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +20,9 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Limits
 from dpmic.grids import MassAxis
-from dpmic.statistics.significance import Cells, null, observed, pvalue
+from dpmic.statistics.significance import TIE, Cells, null, observed, pvalue
 
-__all__ = ["Draws", "Null", "cells"]
+__all__ = ["CELLS", "FINER", "Draws", "Null", "Pools", "cells"]
 
 Floats = NDArray[np.float64]
 Both = tuple[Cells, Cells]
@@ -24,54 +33,106 @@ CELLS, FINER = 9, 5
 SHUFFLE, DRAW = 3e-9, 10e-6
 """Seconds for a record of a permutation, and for what else it needs."""
 
+MEMORY = 2**28
+"""Bytes of the pools that are kept; a pool that had to go is drawn again, bit-identical."""
+
 
 @dataclass(frozen=True)
 class Draws:
-    """How many permutations, from which seed, of each pair or in all."""
+    """How many permutations, from which seed, of each pair or of all pairs with the same null."""
 
     permutations: int
     seed: int
     pooled: bool
 
-    def generator(self, position: int) -> np.random.Generator:
-        """Return the source for one pair: the same whatever the order of work."""
-        return np.random.default_rng((self.seed, position))
+    @classmethod
+    def of(cls, permutations: Any, rng: Any, *, pooled: bool) -> Draws:
+        """Check options, and take a seed from a generator."""
+        count = _validate.whole(permutations, "permutations", least=1)
+        return cls(count, int(_validate.generator(rng).integers(2**63)), pooled)
 
-    def null(self, pairs: int, of: Callable[[int], Both | None]) -> Null:
-        """Return what pairs are compared with; a pool is drawn now, evenly from all of them."""
-        if not self.pooled:
-            return Null(self, None)
-        count = min(pairs, self.permutations)
-        places = np.linspace(0, pairs - 1, count).astype(int).tolist()
-        able = [(place, both) for place in places if (both := of(place)) is not None]
-        if not able:
-            return Null(self, np.empty(0))
-        each, spare = divmod(self.permutations, len(able))
-        drawn = [
-            null(*both, each + (rank < spare), self.generator(place))
-            for rank, (place, both) in enumerate(able)
-        ]
-        return Null(self, np.concatenate(drawn))
+    def seconds(self, n: int, drawn: float) -> float:
+        """Return about how long a test takes, where so large a share of them draws."""
+        return (1 + self.permutations * drawn) * (n * SHUFFLE + DRAW)
 
 
-@dataclass(frozen=True, eq=False)
+class Pool(NamedTuple):
+    """Sorted values of a null, each once, and how many draws reach them; last, none does."""
+
+    values: Floats
+    reached: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, drawn: Floats) -> Pool:
+        """Sort draws; columns of few values have few different ones."""
+        values, counts = np.unique(drawn, return_counts=True)
+        return cls(values, np.append(counts[::-1].cumsum()[::-1], 0))
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.values.nbytes + self.reached.nbytes
+
+    def pvalue(self, observed: float) -> float:
+        """Return the same as :func:`dpmic.statistics.significance.pvalue`, sooner."""
+        reached = self.reached[np.searchsorted(self.values, observed - TIE)]
+        return float((1 + reached) / (1 + self.reached[0]))
+
+
+class Pools:
+    """Draws of every null that was asked for, shared by all tests that have it.
+
+    They depend on the seed and on the null alone: whoever draws them, in whatever order and
+    however often, gets the same. So another process is sent none, and draws those it needs.
+    """
+
+    def __init__(self, draws: Draws) -> None:
+        self._draws, self._lock, self._bytes = draws, Lock(), 0
+        self._known: OrderedDict[bytes, Pool] = OrderedDict()  # the least lately used comes first
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._draws,)
+
+    def pool(self, key: bytes, draw: Callable[[int, np.random.Generator], Floats]) -> Pool:
+        """Return the draws of the null that a key stands for."""
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        # Two threads may both draw here: the second one could only wait.
+        name = int.from_bytes(hashlib.sha256(key).digest())
+        generator = np.random.default_rng((self._draws.seed, name))
+        made = Pool.of(draw(self._draws.permutations, generator))
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = made
+                self._bytes += made.nbytes
+            while self._bytes > MEMORY and len(self._known) > 1:
+                self._bytes -= self._known.popitem(last=False)[1].nbytes
+        return made
+
+
 class Null:
-    """What pairs are compared with: a pool, or draws of their own."""
+    """What pairs are compared with: draws of their own, or those of their pool."""
 
-    draws: Draws
-    pool: Floats | None
+    def __init__(self, draws: Draws) -> None:
+        self._draws, self._pools = draws, Pools(draws) if draws.pooled else None
 
-    def pvalue(self, x: Cells, y: Cells, position: int) -> float:
-        """Return the p-value of a pair."""
-        if self.pool is not None:
-            return pvalue(observed(x, y), self.pool)
-        drawn = null(x, y, self.draws.permutations, self.draws.generator(position))
-        return pvalue(observed(x, y), drawn)
-
-    def seconds(self, n: int) -> float:
-        """Return about how long that takes."""
-        draws = 1 if self.pool is not None else self.draws.permutations
-        return draws * (n * SHUFFLE + DRAW)
+    def compare(self, x: Cells, y: Cells, position: int) -> tuple[float, float]:
+        """Return the TICe of a pair and its p-value; the same whatever the order of work."""
+        if self._pools is None:
+            generator = np.random.default_rng((self._draws.seed, position))
+            statistic = observed(x, y)
+            return statistic, pvalue(statistic, null(x, y, self._draws.permutations, generator))
+        one, other = sorted((x, y), key=lambda own: own.pattern)  # TICe has no direction
+        statistic = observed(one, other)
+        pool = self._pools.pool(
+            one.pattern + other.pattern,
+            lambda permutations, generator: null(
+                one.sorted(), other.sorted(), permutations, generator
+            ),
+        )
+        return statistic, pool.pvalue(statistic)
 
 
 def cells(values: Floats) -> Cells:

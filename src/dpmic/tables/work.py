@@ -173,8 +173,7 @@ class Work:
         rows = np.minimum([step.master for step in self.plan], self.left.n)
         lookups = float(np.sum(rows**2 * [step.columns + 1 for step in self.plan]))
         counted = 2 * self.left.n * len(layout.masters)
-        tested = 0.0 if self._null is None else self._null.seconds(self.left.n)
-        return lookups * LOOKUP + counted * RECORD + PAIR + tested
+        return lookups * LOOKUP + counted * RECORD + PAIR + self._tested
 
     def _together(
         self, left: Cut, right: Cut, pairs: NDArray[np.int64], i: Places, j: Places
@@ -211,19 +210,26 @@ class Work:
 
     def _pvalue(self, i: int, j: int, position: int) -> float:
         both, null = self._cells(i, j), self._null
-        return np.nan if both is None or null is None else null.pvalue(*both, position)
+        return np.nan if both is None or null is None else null.compare(*both, position)[1]
 
     @cached_property
     def _null(self) -> Null | None:
-        """What p-values come from; a pool is drawn before anything else."""
+        """What p-values come from."""
+        return None if self.draws is None else Null(self.draws)
+
+    @cached_property
+    def _tested(self) -> float:
+        """About how long the test of a pair takes; pairs with gaps rarely share a null."""
         if self.draws is None:
-            return None
-
-        def both(place: int) -> significance.Both | None:
-            (i,), (j,) = self.pairing.places(np.array([place]))
-            return self._cells(i, j)
-
-        return self.draws.null(self.pairing.count, both)
+            return 0.0
+        drawn = 1.0
+        if self.draws.pooled:
+            left, right = (
+                len({i if cut is None else cut.pattern for i, cut in enumerate(side)})
+                for side in self._ranked
+            )
+            drawn = min(left * right / self.pairing.count, 1.0)
+        return self.draws.seconds(self.left.n, drawn)
 
     @cached_property
     def _ranked(self) -> tuple[list[Any], list[Any]]:

@@ -1,0 +1,329 @@
+"""The functions of the drop-in, where scripts that import from ``minepy.mine`` look for them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpmic import _validate
+from dpmic._validate import MAX_B, MAX_MASTER, Limits
+from dpmic.counts.memory import ClumpedRecords
+from dpmic.errors import InputError, ParameterError, shown
+from dpmic.frames import LEAST_RECORDS
+from dpmic.grids import MassAxis, steps
+from dpmic.results import Score
+from dpmic.statistics.characteristic import Search
+
+__all__ = ["MINE", "cstats", "pstats"]
+
+Floats = NDArray[np.float64]
+Estimator = Literal["mic_approx", "mic_e"]
+
+NOT_A_TIME = -(2.0**63)
+"""What numpy makes of a missing date."""
+
+CALLER = 4
+"""The ``stacklevel`` of warnings: each is two calls below what the user called."""
+
+
+class InputTypeError(InputError, TypeError):
+    """The data have a type that float64 is not made of; minepy raises a TypeError."""
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """An option is not a number; minepy raises a TypeError."""
+
+
+class EstimatorError(ParameterError, KeyError):
+    """There is no such estimator; minepy raises a KeyError."""
+
+
+class MINE:
+    """Maximal Information-based Nonparametric Exploration.
+
+    Parameters
+    ----------
+    alpha : float
+        In (0, 1]: B = max(n ** alpha, 4). At least 4: B = min(alpha, n); ``inf`` is n.
+    c : float
+        At most c * floor(B / l) clumps for l fixed parts; above 0. ``inf`` merges none.
+    est : {"mic_approx", "mic_e"}
+        The characteristic matrix of 2011 or the equicharacteristic matrix of 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmic.compat.minepy import MINE
+    >>> x = np.linspace(0, 1, 1000)
+    >>> mine = MINE(alpha=0.6, c=15, est="mic_approx")
+    >>> mine.compute_score(x, np.sin(10 * np.pi * x) + x)
+    >>> round(mine.mic(), 6), round(mine.mas(), 6), round(mine.tic(), 4)
+    (1.0, 0.726072, 67.6612)
+    """
+
+    def __init__(self, alpha: float = 0.6, c: float = 15, est: Estimator = "mic_approx") -> None:
+        self._alpha = _real(alpha, "alpha")
+        if not (0 < self._alpha <= 1 or self._alpha >= 4):
+            reason = "alpha must be an exponent in (0, 1] or a number of cells >= 4"
+            raise ParameterError(f"alpha = {alpha!r}", reason, "pass alpha=0.6, the usual choice")
+        self._c = _real(c, "c")
+        if self._c <= 0:
+            raise ParameterError(f"c = {c!r}", "c must be above 0", "pass c=15, the usual choice")
+        try:
+            self._est = _validate.choice(est, "est", Estimator)
+        except ParameterError as error:
+            raise EstimatorError(error.value, error.reason, error.remedy) from None
+        self._score: Score | None = None
+
+    def compute_score(self, x: ArrayLike, y: ArrayLike) -> None:
+        """Compute the (equi)characteristic matrix of two arrays of the same length."""
+        a, b = _axis(x, "x"), _axis(y, "y")
+        if a.atoms.size != b.atoms.size:
+            raise InputError(
+                "x, y",
+                f"shape mismatch: x has {a.atoms.size} values and y has {b.atoms.size}",
+                "pass arrays of the same length",
+            )
+        (self._score,) = self._scores([(a, b)])
+
+    def computed(self) -> bool:
+        """Return whether there is a matrix."""
+        return self._score is not None
+
+    def mic(self) -> float:
+        """Return the Maximal Information Coefficient."""
+        return self._computed().mic
+
+    def mas(self) -> float:
+        """Return the Maximum Asymmetry Score."""
+        return self._computed().mas
+
+    def mev(self) -> float:
+        """Return the Maximum Edge Value."""
+        return self._computed().mev
+
+    def mcn(self, eps: float = 0) -> float:
+        """Return the Minimum Cell Number, log2 of the cells needed for (1 - eps) MIC."""
+        return self._computed().mcn(min(_real(eps, "eps"), 1.0))  # above 1 every grid will do
+
+    def mcn_general(self) -> float:
+        """Return the Minimum Cell Number with eps = 1 - MIC."""
+        return self._computed().mcn_general()
+
+    def gmic(self, p: float = -1) -> float:
+        """Return the Generalised Maximal Information Coefficient."""
+        return self._computed().gmic(_real(p, "p"))
+
+    def tic(self, norm: bool = False) -> float:
+        """Return the Total Information Coefficient, divided by the entries with ``norm``."""
+        return self._computed().tic(normalised=norm)
+
+    def get_score(self) -> list[Floats]:
+        """Return the matrix as a list of rows.
+
+        ``M[i][j]`` is for i + 2 parts of y and j + 2 parts of x: that is what minepy returns,
+        although its documentation has it the other way round.
+        """
+        return [row[~np.isnan(row)] for row in self._computed().matrix]
+
+    def _computed(self) -> Score:
+        if self._score is None:
+            raise InputError("MINE", "no score computed", "call compute_score(x, y) first")
+        return self._score
+
+    def _scores(self, pairs: Sequence[tuple[MassAxis, MassAxis]]) -> Iterator[Score]:
+        """Score pairs of axes of the same samples, one after the other."""
+        if not pairs:
+            return iter(())
+        limits = self._limits(pairs[0][0].atoms.size)
+        return (self._compute(x, y, limits) for x, y in pairs)
+
+    def _limits(self, n: int) -> Limits:
+        """Return how far n samples are searched; more than n clumps there never are."""
+        B = min(self._alpha, n) if self._alpha >= 4 else max(n**self._alpha, 4.0)
+        c = min(self._c, n)
+        given = f"alpha = {self._alpha:g} and c = {self._c:g} with n = {n}"
+        if n == 0:
+            raise InputError("n = 0", "there is nothing to score", "pass at least 4 samples")
+        if B < 4:
+            reason = f"B = {B:g} cells, and the smallest grid has 4"
+            raise InputError(given, reason, "pass alpha=0.6, or at least 4 samples")
+        if B > MAX_B or min(c * B / 2, n) > MAX_MASTER:
+            reason = f"over {MAX_B} cells or {MAX_MASTER} clumps a search takes hours"
+            remedy = "pass a smaller alpha" if B > MAX_B else "pass a smaller alpha or c"
+            raise ParameterError(given, f"B = {B:.6g}, and {reason}", remedy)
+        if n < LEAST_RECORDS:
+            text = f"n = {n}: the score of fewer than {LEAST_RECORDS} samples means nothing"
+            warnings.warn(text, RuntimeWarning, stacklevel=CALLER)
+        return Limits(B, c, "minepy")
+
+    def _compute(self, x: MassAxis, y: MassAxis, limits: Limits) -> Score:
+        """Search two axes with minepy's masters, diagonal and limits."""
+        approx = self._est == "mic_approx"
+        kind = _Search if approx else _EquiSearch
+        plan = steps(limits, more_rows=approx)
+        matrix, grid = kind(ClumpedRecords(x, y), ClumpedRecords(y, x), plan).run()
+        statistic = "mic" if approx else "mice"
+        return Score(
+            statistic=statistic,
+            n=x.atoms.size,
+            B=limits.B,
+            c=limits.c,
+            master=limits.master,
+            ties="group",
+            bounds=None,
+            grid=grid,
+            matrix=matrix,
+        )
+
+
+class _Search(Search):
+    """The search for minepy's characteristic matrix."""
+
+    def parts(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return min(k, columns): minepy does not count the columns that ties leave empty."""
+        possible = np.minimum(np.arange(2, columns.size + 2)[:, None], columns)
+        return np.maximum(possible, 2)  # a single column has no information to normalise
+
+
+class _EquiSearch(_Search):
+    """The search for minepy's equicharacteristic matrix."""
+
+    def merge(self, by_x: Floats, by_y: Floats) -> Floats:
+        """Keep, on the diagonal, what minepy finds last: the value with x fixed."""
+        return np.where(np.isnan(by_x), by_y, by_x)
+
+
+def pstats(
+    X: ArrayLike, alpha: float = 0.6, c: float = 15, est: Estimator = "mic_approx"
+) -> tuple[Floats, Floats]:
+    """Return MIC and normalised TIC of every pair of rows of X, condensed.
+
+    The pair (i, j), i < j, of m rows is at m * i - i * (i + 1) / 2 - i - 1 + j.
+    """
+    mine, (axes, _) = MINE(alpha, c, est), _axes(X, "X")
+    return _mic_and_tic(mine._scores([(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]))
+
+
+def cstats(
+    X: ArrayLike, Y: ArrayLike, alpha: float = 0.6, c: float = 15, est: Estimator = "mic_approx"
+) -> tuple[Floats, Floats]:
+    """Return MIC and normalised TIC of each row of X with each row of Y, as matrices."""
+    mine, (left, n), (right, m) = MINE(alpha, c, est), _axes(X, "X"), _axes(Y, "Y")
+    if n != m:
+        raise InputError(
+            "X, Y",
+            f"shape mismatch: X has {n} samples and Y has {m}",
+            "pass a column for each sample, the same samples in both",
+        )
+    mic, tic = _mic_and_tic(mine._scores([(a, b) for a in left for b in right]))
+    shape = len(left), len(right)
+    return mic.reshape(shape), tic.reshape(shape)
+
+
+def _axis(values: Any, name: str) -> MassAxis:
+    """Read one variable."""
+    return _ranked(_floats(values, name, ndim=1))
+
+
+def _axes(table: Any, name: str) -> tuple[list[MassAxis], int]:
+    """Read a table with a row for each variable, and how many samples it has."""
+    # A frame is iterated by its columns, and its rows are the variables.
+    rows = table if isinstance(table, list | tuple | np.ndarray) else np.asarray(table)
+    floats = _floats(rows, name, ndim=2)
+    return [_ranked(row) for row in floats], floats.shape[1]
+
+
+def _floats(values: Any, name: str, *, ndim: int) -> Floats:
+    """Convert data as minepy does; warn where they are then not what was meant."""
+    try:
+        floats = np.ascontiguousarray(values, np.float64)
+    except TypeError as error:
+        remedy = f"drop what is missing, and pass dates as np.array({name}, 'datetime64[us]')"
+        raise InputTypeError(name, f"it has no float64 values ({error})", remedy) from None
+    except (ValueError, OverflowError) as error:
+        remedy = "pass numbers, codes in place of text, and rows of one length"
+        raise InputError(name, f"it has no float64 values ({error})", remedy) from None
+    if floats.ndim != ndim:
+        raise _wrong_shape(name, floats.shape, ndim)
+    _refuse_missing(values, floats, name)
+    for text in _doubts(values, floats):
+        warnings.warn(f"{name}: {text}", RuntimeWarning, stacklevel=CALLER)
+    return floats
+
+
+def _refuse_missing(values: Any, floats: Floats, name: str) -> None:
+    """Refuse missing values; the remedy has the code that finds the others."""
+    missing: Any = np.isnan(floats)
+    present = f"~np.isnan(np.asarray({name}, float))"
+    if np.any(floats == NOT_A_TIME) and _dates(values):
+        missing, present = floats == NOT_A_TIME, f"np.asarray({name}, float) > -2.0**63"
+    if not missing.any():
+        return
+    if floats.ndim == 2:
+        missing, what = missing.any(axis=0), "samples have missing values"
+        remedy = f"drop them first: keep = ({present}).all(axis=0)"
+    else:
+        what, remedy = "values are missing", f"drop them from x and y first: keep = {present}"
+    counted = f"{name}: {int(missing.sum())} of {missing.size} {what}"
+    raise InputError(counted, "a missing value has no rank", remedy)
+
+
+def _dates(values: Any) -> bool:
+    """Return whether values are dates; those with a time zone are objects to numpy."""
+    kinds = np.asarray(values).dtype.kind, getattr(getattr(values, "dtype", None), "kind", None)
+    return not {"m", "M"}.isdisjoint(kinds)
+
+
+def _wrong_shape(name: str, shape: tuple[int, ...], ndim: int) -> InputError:
+    if ndim == 2:
+        reason = "two dimensions are needed: a row for each variable, a column for each sample"
+        remedy = f"pass np.reshape({name}, (1, -1)) for a single variable"
+    else:
+        reason = "one dimension is needed: a value for each sample"
+        remedy = f"pass np.ravel({name})" if max(shape) == math.prod(shape) else "pass one variable"
+    return InputError(f"{name} has shape {shape}", reason, remedy)
+
+
+def _doubts(values: Any, floats: Floats) -> Iterator[str]:
+    """Yield why floats are not what was meant."""
+    if np.ma.is_masked(values):
+        yield "as in minepy, values below the mask are scored; drop those samples first"
+    rows = zip(values, floats, strict=True) if floats.ndim == 2 else [(values, floats)]
+    if any(np.any(np.abs(row) > 2**53) and _merged(given, row) for given, row in rows):
+        yield "as in minepy, numbers beyond 2**53 are rounded, and some become ties; pass ranks"
+
+
+def _merged(values: Any, floats: Floats) -> bool:
+    """Return whether values differ that are the same as float64."""
+    return floats.size > 1 and len(set(values)) > np.unique(floats).size
+
+
+def _ranked(floats: Floats) -> MassAxis:
+    """Rank a variable, for the equipartition of 2011."""
+    if not np.isfinite(floats).all():  # between two infinite values there is no cut to compute
+        floats = np.unique(floats, return_inverse=True)[1].astype(np.float64)
+    return MassAxis.grouped(floats, slack=0)
+
+
+def _mic_and_tic(scores: Iterator[Score]) -> tuple[Floats, Floats]:
+    kept = [(score.mic, score.tic(normalised=True)) for score in scores]
+    mic, tic = np.reshape(kept, (-1, 2)).T.copy()
+    return mic, tic
+
+
+def _real(value: Any, name: str) -> float:
+    """Return a number."""
+    try:
+        number = math.fsum([value])  # as float(value), which reads text too
+    except TypeError:
+        reason, remedy = f"{name} must be a real number", f"pass a number for {name}"
+        raise ParameterTypeError(f"{name} = {shown(value)}", reason, remedy) from None
+    if math.isnan(number):
+        raise ParameterError(f"{name} = nan", "it is not a number", f"pass a number for {name}")
+    return number

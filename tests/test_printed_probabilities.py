@@ -1,0 +1,84 @@
+"""A probability that is promised is rounded down, a p-value up, wherever one is printed."""
+
+import dataclasses
+import re
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpmic
+from dpmic import _validate, report
+from dpmic.cli import answers
+
+X, Y = np.random.default_rng(3).uniform(size=(2, 200))
+PVALUE = 0.01234444
+"""In two, three, four and six digits: 0.012, 0.0123, 0.01234 and 0.0123444, each of them less."""
+
+
+def texts(result, answer):
+    """Everything that people see of a result."""
+    rows = [text for row in answer.rows for text in row]
+    told = [repr(result), result._repr_html_(), report.page(result), *rows, *answer.below]
+    return [*told, getattr(result, "guarantee", "")]
+
+
+@given(st.floats(1e-12, 1, exclude_max=True))
+def test_all_but_a_miss_is_never_overstated_and_never_one(miss):
+    exact, written = 1 - Decimal(repr(miss)), Decimal(_validate.all_but(miss))
+    assert written <= exact
+    assert exact - Decimal(repr(miss)) / 10**4 - Decimal("1e-9") <= written < 1
+
+
+@pytest.mark.parametrize(
+    ("miss", "text"),
+    [(0.05, "0.95"), (0.9, "0.1"), (1 / 3, "0.666666"), (1e-7, "0.9999999"), (0.0, "0.999999999")],
+)
+def test_probabilities_are_written_as_people_write_them(miss, text):
+    assert _validate.all_but(miss) == text
+
+
+@given(st.floats(1e-300, 1), st.integers(1, 6))
+def test_rounded_numbers_lie_on_their_side(value, digits):
+    low, high = (float(f(value, digits)) for f in (_validate.downwards, _validate.upwards))
+    assert low <= value <= high
+    assert high - low <= 1.01 * value * 10.0 ** (1 - digits)
+
+
+def test_a_range_never_promises_certainty():
+    found = dpmic.estimate_bounds(X, epsilon=5.0, failure=1e-7)
+    assert "With probability 0.9999999 or more, at most" in found.guarantee
+    promised = [
+        share
+        for text in texts(found, answers.bounds(found))
+        for share in re.findall(r"[Ww]ith probability(?:</?\w+[^>]*>|\s)*([\d.]+)", text)
+    ]
+    assert promised == ["0.9999999"] * len(promised)
+    assert len(promised) >= 6
+
+
+def test_p_values_are_never_understated():
+    private = dpmic.release_test(X, Y, epsilon=1.0, draws=19)
+    private = dataclasses.replace(private, pvalue=PVALUE)
+    test = dpmic.independence_test(X, Y, permutations=19, rng=0)
+    test = dataclasses.replace(test, pvalue=PVALUE)
+    pairs = dpmic.pairwise(np.column_stack((X, Y)), pvalues=True, permutations=19, rng=0)
+    pairs = dataclasses.replace(pairs, pvalues=np.array([PVALUE]))
+    for result, answer in (
+        (private, answers.private_test(private)),
+        (test, answers.test(test, "a", "b")),
+        (pairs, answers.matrix(pairs, None)),
+    ):
+        printed = [n for text in texts(result, answer) for n in re.findall(r">?0\.01[23]\d*", text)]
+        printed = [float(number.lstrip(">")) for number in printed]
+        assert len(printed) >= 4
+        assert min(printed) >= PVALUE
+
+
+def test_a_small_p_value_of_a_pair_is_not_printed_as_zero():
+    pairs = dpmic.pairwise(np.column_stack((X, Y)), pvalues=True, permutations=19, rng=0)
+    pairs = dataclasses.replace(pairs, pvalues=np.array([1e-5]))
+    (row,) = answers.matrix(pairs, None).rows
+    assert row[-2:] == ["1e-05", "1e-05"]
