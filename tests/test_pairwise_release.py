@@ -296,7 +296,9 @@ def test_a_useless_matrix_is_refused_unless_it_is_allowed(ledger):
 
 def test_whether_noise_is_too_large_looks_at_no_value():
     for table in (np.zeros((600, 5)), MATRIX, MATRIX * np.nan):
-        with pytest.raises(dpmic.ParameterError, match="noise within 0.53 of the score"):
+        with pytest.raises(
+            dpmic.ParameterError, match="95% of values are within 0.53 of the score"
+        ):
             dpmic.release_pairwise(table, bounds=[(0, 1)] * 5, epsilon=1.0)
 
 

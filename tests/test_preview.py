@@ -34,7 +34,7 @@ def test_tables(unit):
     view = preview.screen(TABLE, top=2, split=None, **asked)
     done = dpmic.screen(TABLE, top=2, **asked)
     assert (view.n, view.epsilon) == (done.n, done.epsilon)
-    assert f"within {done.half_width:.2g} of the score in 95% of cases" in view.noise
+    assert f"95% of values are within {done.half_width:.2g} of the score" in view.noise
     assert (view.values, view.candidates) == (2, done.candidates)
     for delta in (0.0, 1e-6):
         view = preview.matrix(TABLE, delta=delta, **asked)

@@ -157,7 +157,7 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert "3 of 3 left, 2 after this" in shown
     assert "expected error" in shown
     assert "from MIC*" in shown
-    assert "noise within 0.0" in shown
+    assert "noise 95% of values are within 0.0" in shown
     assert "one in ten unrelated pairs is published as 0.0" in shown
     assert "protects a person, who has one row (not checked: dpmic takes your word;" in shown
     assert shown.index("note: bounds must") < shown.index("Spend it?")  # afterwards is too late
@@ -265,7 +265,10 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
         ([*RELEASE, "--yes", "--person", "a"], "--person a: this column is a variable, too"),
         ([*RELEASE, "--yes", "--person", "nobody"], "column 'nobody': there is no such column"),
         ([*RELEASE, *SURE, "--ledger", "no.ledger"], "dpmic ledger create no.ledger --epsilon 3"),
-        ([*SCREEN, *SURE, "--top", "2", "--epsilon", "0.1"], "or --allow-noisy if you want them"),
+        (
+            [*SCREEN, *SURE, "--top", "2", "--epsilon", "0.1"],
+            "or --allow-noisy to publish all the same",
+        ),
         ([*SCREEN, *SURE], "--top, --all: one of both is needed"),
         ([*SCREEN, *SURE, "--all", "--top", "1"], "--top, --all: one of both is needed"),
         ([*SCREEN, *SURE, "--all", "--split", "0.5"], "with --all nothing is chosen"),

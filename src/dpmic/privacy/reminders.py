@@ -51,8 +51,9 @@ def noise_in_words(kind: str, scale: float) -> str:
 
     Examples
     --------
-    >>> noise_in_words("laplace", 0.14)  # ... is 0.23 or more
-    'within 0.42 of the score in 95% of cases; one in ten unrelated pairs is published as ...'
+    >>> print(noise_in_words("laplace", 0.14))
+    95% of values are within 0.42 of the score, and one in ten unrelated pairs is published as
+    0.23 or more
     """
     half = noises.half_width(kind, scale, 0.95)
     if kind == "laplace":
@@ -60,8 +61,8 @@ def noise_in_words(kind: str, scale: float) -> str:
     else:
         seen = scale * NormalDist().inv_cdf(1 - UNRELATED)
     return (
-        f"within {half:.2g} of the score in 95% of cases; one in ten unrelated pairs is published "
-        f"as {min(seen, 1.0):.2g} or more"
+        f"95% of values are within {half:.2g} of the score, and one in ten unrelated pairs is "
+        f"published as {min(seen, 1.0):.2g} or more"
     )
 
 
@@ -69,9 +70,9 @@ def refuse_noisy_value(kind: str, scale: float, allowed: bool, remedy: str) -> N
     """Refuse values in [0, 1] that noise hides, unless that is allowed."""
     if noises.half_width(kind, scale, 0.95) > MAX_HALF_WIDTH and not allowed:
         raise ParameterError(
-            f"noise {noise_in_words(kind, scale)}",
-            "such values mislead",
-            f"{remedy}, or allow_noisy=True if you want them all the same",
+            "the noise is too large",
+            noise_in_words(kind, scale),
+            f"{remedy}, or allow_noisy=True to publish all the same",
         )
 
 

@@ -33,7 +33,7 @@ __all__ = ["Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
 
-FORMAT = 2
+FORMAT = 1
 """To be raised when numbers of earlier versions no longer hold: such files are then refused."""
 
 PART, SECONDS = 2**16, 20.0

@@ -326,7 +326,8 @@ def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
         # With gaps, B is that of each pair's own records.
         "missing": "drop" if work.gaps else "raise",
         "alpha": float(work.method.alpha) if work.gaps and work.method.B is None else None,
-        "pooled": work.draws is not None and work.draws.pooled,
+        # Version 0.1 pooled pairs of different nulls, and wrote True.
+        "pooled": "by null" if work.draws is not None and work.draws.pooled else False,
     }
 
 
