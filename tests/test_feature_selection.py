@@ -255,7 +255,7 @@ def with_value(value):
         (scipy.sparse.csr_matrix(with_value(0)), "X has type csr_matrix: .*sparse.*toarray"),
         (scipy.sparse.csc_array(with_value(0)), "X has type csc_array: "),
         ([["a", 1]] * 10, r"X\[:, 0\]\[0\] has type str: text is not a number"),
-        (np.array([["a", "b"]] * 10), r"X\[:, 0\] has dtype <U1: text is not a number"),
+        (np.array([["a", "b"]] * 10), r"X\[:, 0\] has dtype str: text is not a number"),
         (pl.DataFrame({"a": ["u"] * 10}), "a has dtype String: text"),
         (pd.DataFrame({"a": pd.Categorical(["u"] * 10)}), "a has dtype category: .*no order"),
         (np.arange(10), r"X has shape \(10,\): a table .*reshape"),

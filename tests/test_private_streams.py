@@ -1,5 +1,6 @@
 """Releases of rows that come in parts: the same scores, and the same silence."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def ledger(tmp_path):
 
 
 def batches(people, size=70):
-    return iter(people.to_batches(max_chunksize=size))
+    yield from people.to_batches(max_chunksize=size)
 
 
 def counted(people, **options):
@@ -275,16 +276,29 @@ def test_rows_that_come_between_counting_and_reading_spend_nothing(people, folde
         again.counted(tuple(BOUNDS.values()), dpmic.CountTable(BOUNDS, B=20).grids.limits)
 
 
-def test_a_call_that_was_refused_costs_no_batch(people):
-    """The first batch is looked at for its names, and is there for the corrected call."""
+def test_a_call_that_was_refused_costs_no_record(people):
+    """A list and its iterators are there for the corrected call; others are not begun again."""
+    whole = people.to_batches(max_chunksize=70)
+    for rows in (whole, iter(whole), iter(tuple(whole))):
+        with pytest.raises(dpmic.InputError, match="no such column"):
+            dpmic.micr("age", "pey", data=rows, bounds=((0, 1), (0, 1)), B=20)
+        with pytest.raises(dpmic.ParameterError):
+            dpmic.release("age", "pay", data=rows, epsilon=-1, bounds=BOUNDS)
+        assert dpmic.release("age", "pay", data=rows, epsilon=1, bounds=BOUNDS).n == N
     rows = batches(people)
     with pytest.raises(dpmic.InputError, match="no such column"):
         dpmic.micr("age", "pey", data=rows, bounds=((0, 1), (0, 1)), B=20)
-    with pytest.raises(dpmic.ParameterError):
-        dpmic.release("age", "pay", data=rows, epsilon=-1, bounds=BOUNDS, B=20, c=5)
-    assert dpmic.release("age", "pay", data=rows, epsilon=1, bounds=BOUNDS, B=20, c=5).n == N
-    with pytest.raises(dpmic.InputError):
-        dpmic.release("age", "pay", data=rows, epsilon=1, bounds=BOUNDS, B=20, c=5)
+    for _ in range(2):
+        with pytest.raises(dpmic.InputError, match="it was used before, if only by a call"):
+            dpmic.release("age", "pay", data=rows, epsilon=1, bounds=BOUNDS, B=20, c=5)
+
+
+@pytest.mark.parametrize("wrap", [lambda rows: map(pa.Table.from_batches, [rows]), itertools.chain])
+def test_iterators_that_cannot_be_remembered_are_refused(people, wrap):
+    rows = people.to_batches(max_chunksize=70)
+    for _ in range(2):
+        with pytest.raises(dpmic.InputError, match="iterator of type .*pass a generator"):
+            dpmic.release("age", "pay", data=wrap(rows), epsilon=1, bounds=BOUNDS, B=20, c=5)
 
 
 @pytest.mark.parametrize("late", [False, True])

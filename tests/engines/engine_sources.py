@@ -40,7 +40,7 @@ class Iterator(Engine):
     words = "a RecordBatchReader"
 
     def source(self, parts):
-        return iter(parts)
+        return (part for part in parts)
 
     def failing(self):
         """An iterator's own errors are its maker's; a reader's are Arrow's."""

@@ -9,19 +9,16 @@ from dataclasses import dataclass
 
 from dpmic.errors import InputError, shown
 
-__all__ = ["Asked", "Tell", "holds_numbers", "listed"]
+__all__ = ["Asked", "Tell", "listed"]
 
 Tell = Callable[[int, int | None], None]
 """Hears how much of how much was read; the whole is not known of standard input."""
 
 LISTED = 10
-CELLS = re.compile(r"[,;|\t\r\n]")
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 TEXT = "text is not a number"
 DATES = "dates and durations are not numbers"
 MIXED = "text and dates are not numbers"
-NO_HEADER = "the first line holds numbers, so check that the header is not missing"
-"""The remedy where the names of the columns may be somebody's record."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +42,17 @@ class Asked:
     private: bool = False
     otherwise: str = "leave the column out"
 
-    def found(self, names: Sequence[str]) -> dict[str, int]:
-        """Return the position of each wanted column; the file has these names."""
+    def found(self, names: Sequence[str], *, told: bool = True) -> dict[str, int]:
+        """Return the position of each wanted column; the file has these names.
+
+        ``told`` says whether an error may list them: those of a text are its first line, which
+        is a record where the header is missing.
+        """
         if self.columns is None:
             wanted = list(names)
         else:
             wanted = list(dict.fromkeys([*self.columns, *self.labels]))
-        places = {name: _position(name, names, self.private) for name in wanted}
+        places = {name: _position(name, names, told) for name in wanted}
         return dict(sorted(places.items(), key=lambda item: item[1]))
 
     def refuse(self, reasons: Mapping[str, str]) -> None:
@@ -73,27 +74,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(map(shown, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
 
 
-def holds_numbers(names: Sequence[str]) -> bool:
-    """Tell whether names of columns may be values: a part of one is a number or a date.
-
-    Examples
-    --------
-    >>> holds_numbers(["age", "x1"]), holds_numbers(["34;HIV"]), holds_numbers(["2026-01-31"])
-    (False, True, True)
-    """
-    # A header of another delimiter, or of a mark that is not closed, has its cells in one name.
-    return any(_is_value(cell.strip(" \"'")) for name in names for cell in CELLS.split(name))
-
-
-def _is_value(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return DATE.match(cell) is not None
-    return True
-
-
-def _position(wanted: str, names: Sequence[str], private: bool) -> int:
+def _position(wanted: str, names: Sequence[str], told: bool) -> int:
     count = names.count(wanted)
     if count == 1:
         return names.index(wanted)
@@ -102,6 +83,7 @@ def _position(wanted: str, names: Sequence[str], private: bool) -> int:
         raise InputError(what, f"{count} columns have this name", "rename them or drop all but one")
     close = difflib.get_close_matches(wanted, names)
     remedy = f"did you mean {listed(close)}" if close else f"the columns are {listed(names)}"
-    if private and holds_numbers(names):
-        remedy = NO_HEADER
+    if not told:
+        width = f"{len(names)} column{'s' * (len(names) > 1)}"
+        remedy = f"look at the first line: it must be a header, and was read as {width}"
     raise InputError(what, "there is no such column", remedy)

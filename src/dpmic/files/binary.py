@@ -7,7 +7,7 @@ from typing import Any
 
 from dpmic.errors import InputError
 from dpmic.files.asked import DATES, TEXT, Asked, Tell
-from dpmic.files.numbers import names_of_people
+from dpmic.files.numbers import trimmed
 
 __all__ = ["read_arrow", "read_parquet"]
 
@@ -76,7 +76,7 @@ def _labelled(table: Any, asked: Asked) -> Any:
         if types.is_dictionary(column.type):
             column = compute.cast(column, column.type.value_type)
         if _is_text(column.type):
-            named = names_of_people(compute.cast(column, pa.large_string()))
+            named = trimmed(compute.cast(column, pa.large_string()))
             table = table.set_column(table.schema.get_field_index(name), name, named)
     return table
 

@@ -7,7 +7,7 @@ from typing import Any
 from dpmic.errors import InputError, shown
 from dpmic.files.asked import DATE, DATES, TEXT
 
-__all__ = ["Labels", "Numbers", "names_of_people"]
+__all__ = ["Labels", "Numbers", "trimmed"]
 
 LARGEST_EXACT = 2**53  # every integer up to this is a float64
 LONG_WHOLE = r"^[+-]?\d{16,}$"
@@ -30,10 +30,8 @@ class Numbers:
         self.refused: str | None = None
 
     def add(self, texts: Any) -> None:
-        """Convert a batch of text, in which missing values are null."""
-        from pyarrow import compute
-
-        plain = compute.utf8_trim_whitespace(texts)
+        """Convert a batch of text."""
+        plain = trimmed(texts)
         if plain.null_count == len(plain):
             self.chunks.append(_numbers(plain))
         elif not self._add_numbers(plain) and not self._add_truths(plain):
@@ -121,7 +119,7 @@ class Labels:
 
     def add(self, texts: Any) -> None:
         """Keep a batch of text."""
-        self.chunks.append(names_of_people(texts))
+        self.chunks.append(trimmed(texts))
 
     def finished(self) -> Any:
         """Return the whole column."""
@@ -130,8 +128,8 @@ class Labels:
         return pa.chunked_array(self.chunks, pa.string())
 
 
-def names_of_people(texts: Any) -> Any:
-    """Return names without spaces around them; nothing, ``NA``, ``null`` and the like are nobody.
+def trimmed(texts: Any) -> Any:
+    """Return texts without spaces around them; nothing, ``NA``, ``null`` and the like are missing.
 
     Each depends on its own record alone.
     """
@@ -139,8 +137,8 @@ def names_of_people(texts: Any) -> Any:
     from pyarrow import compute, csv
 
     plain = compute.utf8_trim_whitespace(texts)
-    nobody = compute.is_in(plain, pa.array(csv.ConvertOptions().null_values, plain.type))
-    return compute.if_else(nobody, pa.scalar(None, plain.type), plain)
+    absent = compute.is_in(plain, pa.array(csv.ConvertOptions().null_values, plain.type))
+    return compute.if_else(absent, pa.scalar(None, plain.type), plain)
 
 
 def _rounded(whole: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from dpmic.errors import InputError, shown
-from dpmic.files.asked import NO_HEADER, Asked, Tell, holds_numbers
+from dpmic.files.asked import Asked, Tell
 from dpmic.files.numbers import Labels, Numbers
 
 __all__ = ["STDIN", "read_text"]
@@ -40,7 +40,7 @@ def read_text(
 
     begin = stream.read(BLOCK)
     header = _header(begin, path, delimiter, asked.private)
-    places = asked.found(header.names)
+    places = asked.found(header.names, told=not asked.private)
     columns: dict[str, Numbers | Labels] = {
         name: Labels() if name in asked.labels else Numbers(name, private=asked.private)
         for name in places
@@ -104,7 +104,7 @@ def _header(begin: bytes, path: str, delimiter: str | None, private: bool) -> He
         while not names:
             names = next(lines)
             skipped += 1
-        record = next((line for line in lines if line), None)
+        record = next((line for line in lines if line or len(names) == 1), None)
     except StopIteration:
         remedy = "check what writes to it" if path == STDIN else "check the name and the folder"
         raise InputError(path, "it is empty", remedy) from None
@@ -112,9 +112,7 @@ def _header(begin: bytes, path: str, delimiter: str | None, private: bool) -> He
         raise InputError(path, "its header cannot be read", "check its quotation marks") from None
     if len(names) == 1 and delimiter not in first and any(mark in first for mark in ";\t|,"):
         remedy = f"separate its columns by {MARKS[delimiter]} (commas in .csv, tabs in .tsv files)"
-        named = f", {shown(first)}"
-        if private and holds_numbers([first]):
-            named, remedy = "", f"{remedy}; {NO_HEADER}"
+        named = "" if private else f", {shown(first)}"  # a record, where there is no header
         raise InputError(path, f"its header is one column{named}", remedy)
     if record is None and len(begin) < BLOCK:
         raise InputError(path, "it has no rows", "check that it holds more than a header")
@@ -142,7 +140,11 @@ def _batches(stream: _Replayed, header: Header, path: str, places: list[int], as
                 skip_rows_after_names=header.skipped,
             ),
             arrow.ParseOptions(
-                delimiter=header.delimiter, newlines_in_values=True, invalid_row_handler=refuse
+                delimiter=header.delimiter,
+                newlines_in_values=True,
+                # Of one column it is a record without a value; of more, records have delimiters.
+                ignore_empty_lines=len(header.names) > 1,
+                invalid_row_handler=refuse,
             ),
             arrow.ConvertOptions(
                 include_columns=chosen,

@@ -1,6 +1,6 @@
 """Any input to arrays. The only package that knows narwhals."""
 
-from dpmic.frames.bounded import bounded, position
+from dpmic.frames.bounded import Unlisted, bounded, position
 from dpmic.frames.build import Backend, build
 from dpmic.frames.columns import LEAST_RECORDS, column
 from dpmic.frames.streams import Batch, Stream, stream
@@ -26,6 +26,7 @@ __all__ = [
     "Pair",
     "Source",
     "Stream",
+    "Unlisted",
     "bounded",
     "build",
     "column",

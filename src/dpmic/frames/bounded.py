@@ -57,7 +57,8 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
     if called in names:
         return names.index(called)
     if isinstance(names, Unlisted):
-        remedy = "check the first line of the text, and what separates its columns"
+        width = f"{len(names)} column{'s' * (len(names) > 1)}"
+        remedy = f"look at the first line: it must be a header, and was read as {width}"
         raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)
     close = difflib.get_close_matches(called or "", names)
     listed = ", ".join(map(repr, close or names[:10]))

@@ -117,7 +117,10 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
             "call .ravel()" if values.size == max(values.shape, default=0) else "pass one column",
         )
     if not _is_number(values.dtype.type):
-        raise _refusal(f"{name} has dtype {values.dtype}", values.dtype.type)
+        kind = values.dtype.type
+        # The length of the longest text is a fact about the data.
+        own = kind.__name__.rstrip("_") if values.dtype.kind in "SU" else values.dtype
+        raise _refusal(f"{name} has dtype {own}", kind)
     if values.dtype.kind in "iu" and values.size:
         _check_exact((values.min(), values.max()), name)
     return np.array(values, dtype=np.float64, order="C")

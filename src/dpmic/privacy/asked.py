@@ -8,8 +8,9 @@ from dpmic import _validate, frames
 from dpmic.counts.sources import Counting
 from dpmic.errors import ParameterError
 from dpmic.frames import Source
+from dpmic.privacy.domain import opened
 
-__all__ = ["LEAST_EPSILON", "bounded_contributions", "loss"]
+__all__ = ["LEAST_EPSILON", "bounded_contributions", "columns_of", "loss"]
 
 Kept = TypeVar("Kept", Source, Source | Counting)
 
@@ -41,5 +42,13 @@ def bounded_contributions(
             "rows that come in parts are counted and not kept, so people cannot be told apart",
             "keep one row for each person beforehand, or pass rows_per_person=...",
         )
-    kept = source.take(frames.first_rows(person, data, source.n, rows))
+    kept = opened(lambda: source.take(frames.first_rows(person, data, source.n, rows)))
     return kept, person if isinstance(person, str) else "person"
+
+
+def columns_of(*columns: Any, data: Any, person: Any, rows: int = 1) -> tuple[Source, str | None]:
+    """Find columns in memory, with so many rows of each person if people are told apart."""
+    roles = ("x", "y")[: len(columns)]
+    found = opened(lambda: frames.find(*columns, data=data, roles=roles))
+    opened(lambda: found.n)
+    return bounded_contributions(found, person, data, rows)

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _validate
 from dpmic._validate import Interval
 from dpmic.errors import ParameterError
 from dpmic.privacy import noise
-from dpmic.privacy.asked import bounded_contributions, loss
+from dpmic.privacy.asked import columns_of, loss
 from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import private_columns
+from dpmic.privacy.domain import private, private_columns
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.reminders import warn_of_noise
 from dpmic.results import BoundsEstimate
@@ -61,6 +61,7 @@ EXACT = Context(prec=1500, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])  # floats hav
 DIGITS = 20  # a range is at least this many of the units that its ends are rounded to
 
 
+@private
 def estimate_bounds(
     x: Any,
     *,
@@ -119,8 +120,7 @@ def estimate_bounds(
     wished = _share(coverage, "coverage", 0.99, closed=True)
     miss = _share(failure, "failure", 0.05)
     rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
-    found_all = frames.find(x, data=data, roles=("x",))
-    source, keeper = bounded_contributions(found_all, person, data, rows)
+    source, keeper = columns_of(x, data=data, person=person, rows=rows)
     look = Look(source.n, wished, miss, **_noises(private_to, rows))
     look.warn(private_to, rows)
 

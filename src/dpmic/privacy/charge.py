@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar
 
 from dpmic.counts.sources import Found
 from dpmic.errors import ParameterError, shown
-from dpmic.privacy.domain import Sealed, shielded
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.reminders import depth_of_caller
 from dpmic.results.published import Published
@@ -65,30 +64,23 @@ class Account:
         and n are added here.
         """
         if self.ledger is None:
-            private = Sealed(steps.read)
-            text = shielded(lambda: steps.publish(steps.compute(private.open())))
-            return self._published(kind, text)
+            return self._published(kind, steps.publish(steps.compute(steps.read())))
         ledger, dataset, question = self.ledger, self.dataset or "", self._question(source, asked)
         entry = ledger.find(question, dataset=dataset)
         if entry is not None and entry.answer is not None:
             return self._published(kind, entry.answer, entry.answered_at)
         ledger.check(question, epsilon, delta, dataset=dataset)  # refused before a value is read
-        private = Sealed(steps.read)
+        private = steps.read()
         steps.load()
         ledger.spend(question, epsilon, delta, dataset=dataset)  # committed before noise is drawn
-        drawn = False
+        exact, drawn = steps.compute(private), False
 
-        def draw_and_store() -> str:
-            exact = steps.compute(private.open())
+        def draw() -> str:
+            nonlocal drawn
+            drawn = True
+            return steps.publish(exact)
 
-            def draw() -> str:
-                nonlocal drawn
-                drawn = True
-                return steps.publish(exact)
-
-            return ledger.settle(question, draw, dataset=dataset)
-
-        text = shielded(draw_and_store)
+        text = ledger.settle(question, draw, dataset=dataset)
         if drawn:
             return self._published(kind, text)
         stored = ledger.find(question, dataset=dataset)  # of another process, just now

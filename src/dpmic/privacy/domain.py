@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +16,46 @@ from dpmic.errors import DpmicError, InputError, RefusedValueError, UnreadableEr
 from dpmic.frames import Pair, Source
 
 __all__ = [
-    "Sealed",
     "opened",
+    "private",
     "private_columns",
     "private_counts",
     "private_histogram",
     "private_pair",
-    "shielded",
 ]
 
 Result = TypeVar("Result")
+Given = ParamSpec("Given")
 
 MOST_IN_MEMORY = 2**31 - 1
 
 
-def own_state() -> np.errstate:
-    """Return numpy's usual arithmetic.
+def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Let no error of a function that is given records carry one of them away.
 
-    A program may have turned underflow and the like into errors, which would then depend on the
-    data, or come between a draw and its storage.
+    Every function that people hand records to for a release is made by this. It runs under
+    numpy's usual arithmetic: a program may have turned underflow and the like into errors, which
+    would then depend on the data, or come between a draw and its storage. Whatever fails
+    inside, a traceback that prints local variables, a debugger or a crash reporter would show
+    records, counts or the exact score: so an error leaves without the frames that it went
+    through, its cause and its context. Its words are the business of :func:`opened`.
     """
-    return np.errstate(all="ignore")
+
+    @wraps(function)
+    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        try:
+            with np.errstate(all="ignore"):
+                return function(*args, **kwargs)
+        except BaseException as error:
+            failure = error
+        del args, kwargs
+        failure.__context__ = failure.__cause__ = None
+        try:
+            raise failure.with_traceback(None)
+        finally:
+            del failure  # else it would hold itself, by this frame
+
+    return called
 
 
 def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
@@ -77,7 +97,7 @@ def private_histogram(source: Counting, bounds: Bounds, m: int) -> NDArray[np.in
 
 
 def opened(call: Callable[[], Result]) -> Result:
-    """Open or read data that come in parts; an error does not say which part it is about."""
+    """Open or read data; an error repeats no words of others, nor says which part it is about."""
     try:
         return call()
     except UnreadableError:
@@ -103,9 +123,10 @@ def _reading(read: Callable[[], Result]) -> Result:
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
-        "a private release takes finite numbers, and a value is missing, infinite or no number "
-        "that float64 holds exactly, or a part of the data has the column in another type or not",
-        "fill or clip such values by a rule for one record, as .fillna(0); dropping rows changes n",
+        "it has missing, infinite or non-numeric values, integers too large for float64, or "
+        "another type in some part of the data",
+        "leave it out, or correct these records where they come from, each by itself; one constant "
+        "in place of what is missing makes columns look dependent, and dropping records changes n",
     )
 
 
@@ -113,31 +134,3 @@ def private_pair(source: Source) -> Pair:
     """Read two columns by :func:`private_columns`."""
     x, y = private_columns(source)
     return Pair(x, y, (source.names[0], source.names[1]))
-
-
-class Sealed(Generic[Result]):
-    """What was read, out of sight: tracebacks that print local variables show no more than this."""
-
-    __slots__ = ("_held",)
-
-    def __init__(self, read: Callable[[], Result]) -> None:
-        with own_state():
-            self._held = read()
-
-    def open(self) -> Result:
-        """Return it; only where :func:`shielded` holds."""
-        return self._held
-
-
-def shielded(call: Callable[[], Result]) -> Result:
-    """Call, and let no exception carry frames or contexts in which the exact score is a variable.
-
-    A traceback that prints local variables, a debugger or a crash reporter would show it.
-    """
-    try:
-        with own_state():
-            return call()
-    except BaseException as error:
-        failure = error
-    failure.__context__ = failure.__cause__ = None
-    raise failure.with_traceback(None)

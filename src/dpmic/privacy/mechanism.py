@@ -19,7 +19,7 @@ from dpmic.counts.sources import Counting, Found
 from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy.asked import loss
-from dpmic.privacy.domain import Sealed, opened, private_pair, shielded
+from dpmic.privacy.domain import opened, private, private_pair
 from dpmic.results import Release
 
 __all__ = ["Mechanism", "Noise", "Setting", "check_options"]
@@ -67,14 +67,15 @@ class Mechanism(ABC):
     allow_large_epsilon: bool
     allow_noisy: bool
 
+    @private
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
         self.remind()
         source = self.known(opened(lambda: sources.find(x, y, data=data)))
         setting = self.setting(source.n)
         self.refuse_noisy(setting)
-        private = Sealed(lambda: self.read(source, setting))
-        return shielded(lambda: self.publish(self.score(private.open(), setting), source, setting))
+        score = self.score(self.read(source, setting), setting)
+        return self.publish(score, source, setting)
 
     def known(self, source: Found) -> Found:
         """Return a source whose number of records is known; rows that come once are counted."""

@@ -16,6 +16,7 @@ from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.privacy import composition, noise, tables
 from dpmic.privacy.charge import account, padded
+from dpmic.privacy.domain import private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
 from dpmic.privacy.reminders import refuse_noisy_value
@@ -39,6 +40,7 @@ _AIM = 1 - 1e-9
 _UP = 1 + 2**-50  # more than products and roots of floats are rounded down
 
 
+@private
 def release_pairwise(
     table: Any,
     *,

@@ -11,6 +11,7 @@ from dpmic.counts import sources
 from dpmic.errors import ParameterError
 from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
+from dpmic.privacy.domain import opened, private
 from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism
 from dpmic.results.plan import Expected, Kind, Plan
 
@@ -22,6 +23,7 @@ MOST_ERROR = 0.5
 SQUARE = ((0.0, 1.0), (0.0, 1.0))  # the noise does not depend on the bounds
 
 
+@private
 def plan(
     n: Any = None,
     epsilon: float | None = None,
@@ -67,7 +69,9 @@ def plan(
     True
     """
     question = _Question(
-        n=None if n is None else _validate.whole(_rows(n), "n", least=1, most=MOST_N),
+        n=None
+        if n is None
+        else _validate.whole(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
         epsilon=_loss(epsilon, allow_large_epsilon),
         error=None if error is None else _wish(error),
         of=cast(Kind, _validate.choice(of, "of", Kind)),

@@ -16,7 +16,7 @@ from dpmic.privacy import pairwise as matrices
 from dpmic.privacy import release as releases
 from dpmic.privacy import screen as screens
 from dpmic.privacy import tables, testing
-from dpmic.privacy.asked import bounded_contributions, loss
+from dpmic.privacy.asked import bounded_contributions, columns_of, loss
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import LaplaceMechanism, MICrLaplace
 from dpmic.privacy.reminders import noise_in_words
@@ -123,8 +123,7 @@ def _columns(
 ) -> tuple[int, float]:
     """Return how many records columns have, and the checked epsilon."""
     asked = loss(epsilon, allow_large=allow_large_epsilon)
-    source = frames.find(*names, data=data, roles=("x", "y")[: len(names)])
-    return bounded_contributions(source, person, data, rows)[0].n, asked
+    return columns_of(*names, data=data, person=person, rows=rows)[0].n, asked
 
 
 def _found(

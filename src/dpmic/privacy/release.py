@@ -11,7 +11,7 @@ from dpmic.counts.sources import Counting, Found
 from dpmic.errors import ParameterError, shown
 from dpmic.privacy.asked import bounded_contributions
 from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import opened
+from dpmic.privacy.domain import opened, private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
@@ -20,6 +20,7 @@ from dpmic.statistics.methods import load_kernels
 __all__ = ["release"]
 
 
+@private
 def release(
     x: Any,
     y: Any,

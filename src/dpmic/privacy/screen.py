@@ -19,6 +19,7 @@ from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.privacy import noise, sensitivity, tables
 from dpmic.privacy.charge import account, padded
+from dpmic.privacy.domain import private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
 from dpmic.privacy.reminders import refuse_noisy_value
@@ -32,6 +33,7 @@ LEAST_SHARE = 0.001
 """Of epsilon, for the choice as well as for the values."""
 
 
+@private
 def screen(
     table: Any,
     *,

@@ -5,7 +5,7 @@ Everything here but :func:`scores` looks at labels and lengths alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from dpmic.counts import sources
 from dpmic.counts.fixed import fixed_limits, paired
 from dpmic.counts.sources import Counting, Found
 from dpmic.counts.table import CountTable
+from dpmic.errors import ParameterError
 from dpmic.grids import steps
 from dpmic.privacy.asked import LEAST_EPSILON, bounded_contributions
 from dpmic.privacy.charge import Steps
@@ -164,6 +165,12 @@ def find(table: Any, whole: MICrLaplace, *, bounds: Any, target: Any, person: An
     if isinstance(found, Counting) and found.grids is not None:
         bounds = found.bounds(bounds)
         target = found.grids.target if target is None else target
+    if isinstance(found.names, frames.Unlisted) and not isinstance(bounds, Mapping | None):
+        raise ParameterError(
+            "bounds",
+            "the names of a text's columns are its first line, a record where there is no header",
+            "name the columns: {'age': (0, 120), ...}",
+        )
     source, intervals = frames.bounded(found, bounds)
     frames.refuse_single(source.names)
     names = source.names

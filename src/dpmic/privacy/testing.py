@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _validate
 from dpmic.errors import InputError
 from dpmic.frames import Pair
 from dpmic.privacy import noise
-from dpmic.privacy.asked import bounded_contributions, loss
+from dpmic.privacy.asked import columns_of, loss
 from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import private_pair
+from dpmic.privacy.domain import private, private_pair
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.orders import secret_order
 from dpmic.results import IndependenceRelease
@@ -38,6 +38,7 @@ LEAST_DRAWS = 19  # fewer could not reach 0.05
 MOST_DRAWS = 1_000_000
 
 
+@private
 def release_test(
     x: Any,
     y: Any,
@@ -93,7 +94,7 @@ def release_test(
     charged = account(ledger, dataset, name)
     private_to = loss(epsilon, allow_large=allow_large_epsilon)
     repeats = _validate.whole(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
-    source, keeper = bounded_contributions(frames.find(x, y, data=data), person, data)
+    source, keeper = columns_of(x, y, data=data, person=person)
     tables = RankTables.planned(source.n, private_to)
     added = noise.calibrate(tables.sensitivity, private_to)
 

@@ -36,7 +36,7 @@ def stream(data: Any) -> Stream | None:
     Examples
     --------
     >>> import pyarrow
-    >>> rows = stream(iter([pyarrow.table({"x": [1, 2]}), pyarrow.table({"x": [3]})]))
+    >>> rows = stream(pyarrow.table({"x": x}) for x in ([1, 2], [3]))
     >>> rows.names, rows.once
     (('x',), True)
     >>> list(rows.fold(["x"], lambda batches: sum(len(batch.data) for batch in batches)))

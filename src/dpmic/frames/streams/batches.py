@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
-from dpmic.errors import InputError, RefusedValueError, shown
+from dpmic.errors import InputError, RefusedValueError, UnreadableError, shown
 from dpmic.frames.streams.base import Batch, LocalStream, guarded
 
 __all__ = ["Batches", "Reader", "opened"]
 
 ONCE = "its rows can be read only once"
 
-_KEPT: deque[tuple[Any, Any]] = deque(maxlen=4)
-"""The first batches of iterators that nothing else was taken from yet: a call that is refused may
-be made again, corrected, with the same iterator."""
+LISTS: tuple[type, type] = type(iter([])), type(iter(()))
+"""Iterators that can be copied: to look at a copy takes nothing from them."""
+
+_USED: WeakValueDictionary[int, Iterator[Any]] = WeakValueDictionary()
+"""Iterators that a batch was taken from, by identity: of another use they would give the rest
+alone. Neither they nor their batches are kept alive."""
 
 
 def opened(data: Any) -> LocalStream | None:
@@ -27,6 +31,8 @@ def opened(data: Any) -> LocalStream | None:
 
     if isinstance(data, pa.RecordBatchReader):
         return Reader(data)
+    if isinstance(data, LISTS):
+        return Batches(list(copy.copy(data)))
     if isinstance(data, Iterator):
         return Batches(data)
     arrow = (pa.RecordBatch, pa.Table)
@@ -39,11 +45,11 @@ class Batches(LocalStream):
     def __init__(self, source: Iterable[Any]) -> None:
         self.once = isinstance(source, Iterator)
         self._source: Iterable[Any] | None = source
-        self._first = next((first for given, first in _KEPT if given is source), None)
+        self._first: Any = None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names in the first batch, which is taken from its iterator and kept."""
+        """The names in the first batch, which is taken from its iterator, for this use of it."""
         return tuple(self._peeked().schema.names)
 
     def count(self) -> int:
@@ -56,7 +62,7 @@ class Batches(LocalStream):
         if self._first is None:
             if self._source is None:
                 raise _spent("an iterator of batches")
-            first = next(iter(self._source), None)
+            first = next(_begun(self._source), None)
             if first is None:
                 raise InputError(
                     "an iterator of batches",
@@ -65,8 +71,6 @@ class Batches(LocalStream):
                 )
             _check_arrow(first, 1)
             self._first = first
-            if self.once:
-                _KEPT.append((self._source, first))
         return self._first
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
@@ -75,11 +79,8 @@ class Batches(LocalStream):
             raise _spent("an iterator of batches")
         source = self._source
         if self.once:
-            self._source = None
-            kept = [one for one in _KEPT if one[0] is not source]
-            _KEPT.clear()
-            _KEPT.extend(kept)
             source = itertools.chain([self._first], source)
+            self._source = self._first = None
         for number, batch in enumerate(source, 1):
             _check_arrow(batch, number)
             if batch.schema is not schema:
@@ -117,11 +118,36 @@ def _spent(what: str) -> InputError:
     return InputError(what, ONCE, "make a new one for each use, or write its rows to a file")
 
 
+def _begun(source: Iterable[Any]) -> Iterator[Any]:
+    """Return what gives the batches, and remember an iterator: it is never begun again."""
+    if not isinstance(source, Iterator):
+        return iter(source)
+    if _USED.get(id(source)) is source:
+        raise InputError(
+            "an iterator of batches",
+            "it was used before, if only by a call that was refused, so batches may be missing",
+            "make a new one for each use, or pass a list of batches or the path of a file",
+        )
+    try:
+        _USED[id(source)] = source
+    except TypeError:  # it has no room for a weak reference
+        kind = type(source).__name__
+    else:
+        return source
+    raise InputError(
+        f"an iterator of type {kind}",
+        "nobody could see later that batches were taken from it",
+        "pass a generator, (batch for batch in batches), or a list",
+    )
+
+
 def _check_arrow(batch: Any, number: int) -> None:
     import pyarrow as pa
 
     if not isinstance(batch, pa.RecordBatch | pa.Table):
-        raise InputError(
+        # Only of the first nothing is told by its number.
+        refusal = InputError if number == 1 else UnreadableError
+        raise refusal(
             f"batch {number} has type {type(batch).__name__}",
             "rows in parts come as Arrow record batches",
             "pass pyarrow RecordBatches or Tables; values of one column go in a list or an array",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -168,6 +169,8 @@ def _count(fragment: Any) -> int:
 
     if isinstance(fragment, ds.ParquetFileFragment):  # may be some groups of its file's rows
         return sum(group.num_rows for group in fragment.row_groups)
+    if _is_text(fragment):  # by the rules that it is read by
+        return sum(map(len, _written(fragment, fragment.physical_schema.names[:1])))
     return int(fragment.count_rows())
 
 
@@ -190,11 +193,22 @@ def _written(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
         raise UnreadableError(
             _place(fragment) or "a dataset", "its decimal point is no point", "write points"
         )
-    with (
-        fragment.open() as source,
-        csv.open_csv(source, options, form.parse_options, kept) as reader,
-    ):
+    parse = form.parse_options
+    # Of one column it is a record without a value; of more, records have delimiters.
+    parse.ignore_empty_lines = len(fragment.physical_schema.names) > 1
+    said = options.column_names or options.autogenerate_column_names or options.skip_rows
+    if not parse.ignore_empty_lines and not said:  # where the header is
+        options.skip_rows = _lines_above(fragment)
+    with fragment.open() as source, csv.open_csv(source, options, parse, kept) as reader:
         yield from reader
+
+
+def _lines_above(fragment: Any) -> int:
+    """Return how many empty lines stand above the header."""
+    with fragment.open() as source:
+        begin = source.read(BLOCK).removeprefix(codecs.BOM_UTF8)
+    above = begin[: len(begin) - len(begin.lstrip(b"\r\n"))]
+    return len(above.splitlines())
 
 
 def _scanned(fragment: Any, schema: Any, columns: Sequence[str]) -> Iterator[Any]:
