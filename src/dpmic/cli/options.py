@@ -18,6 +18,7 @@ __all__ = [
     "C",
     "Cells",
     "Epsilon",
+    "Estimate",
     "File",
     "LedgerFile",
     "Missing",
@@ -116,6 +117,10 @@ AllowLarge = Annotated[
         "--allow-large-epsilon",
         help="An epsilon above 10, which protects little, is meant.",
     ),
+]
+Estimate = Annotated[
+    bool,
+    typer.Option("--estimate", help="Show the estimate of MIC* with its own interval, too."),
 ]
 Yes = Annotated[
     bool,

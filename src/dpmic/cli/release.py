@@ -50,6 +50,7 @@ def release(
     ledger: o.LedgerFile = None,
     name: o.Name = None,
     allow_large_epsilon: o.AllowLarge = False,
+    estimate: o.Estimate = False,
     yes: o.Yes = False,
     as_json: o.AsJson = False,
     as_csv: o.AsCsv = False,
@@ -88,7 +89,8 @@ def release(
         out,
         "publishing",
         lambda: release(x, y, ledger=consent.ledger, name=name, **asked),
-        answers.release,
+        lambda result: answers.release(result, estimate),
+        estimate,
     )
 
 

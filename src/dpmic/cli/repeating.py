@@ -11,7 +11,7 @@ from pathlib import Path
 
 __all__ = ["public", "repeated"]
 
-FLAGS = {"--one-row-per-person", "--allow-large-epsilon", "--all", "--json", "--csv"}
+FLAGS = {"--one-row-per-person", "--allow-large-epsilon", "--all", "--estimate", "--json", "--csv"}
 FLAGS |= {"--yes", "-y", "--overwrite", "--debug"}
 """The options of private commands that take no value."""
 

@@ -107,8 +107,9 @@ class Consent:
         doing: str,
         call: Callable[[], Published],
         answer: Callable[[Published], Answer],
+        estimate: bool = False,
     ) -> None:
-        """Publish, which spends, and hand the result over."""
+        """Publish, which spends, and hand the result over, with the estimate where it is asked."""
         try:
             before = self._spent()
             with progress.working(doing):
@@ -116,7 +117,7 @@ class Consent:
             if before is not None and before == self._spent():
                 printing.note(STORED)
             after = LOST if self.ledger is None else KEPT
-            out.give(answer(result), lambda: self._page(result), after)
+            out.give(answer(result), lambda: self._page(result, estimate), after)
         except KeyboardInterrupt:
             if self.ledger is None:
                 raise
@@ -131,11 +132,12 @@ class Consent:
                 return self.ledger.spent, self.ledger.spent_delta
         return None
 
-    def _page(self, result: Any) -> str:
+    def _page(self, result: Any, estimate: bool) -> str:
         """Return the report of a published result."""
         from dpmic.report import page
 
-        return page(result, ledger=self.ledger, command=public(self.unit.options))
+        command = public(self.unit.options)
+        return page(result, ledger=self.ledger, command=command, estimate=estimate)
 
     def ask(self, view: Preview, what: str, error: str | None = None) -> None:
         """Show what would be done and ask; a refusal raises :class:`Declined`."""
