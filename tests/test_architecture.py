@@ -22,7 +22,7 @@ ALLOWED = {
     "_validate": {"errors"},
     "frames": LOW,
     "grids": LOW,
-    "results": {"errors", "_validate", "frames", "plots", "summaries"},
+    "results": {"errors", "_validate", "frames", "parameters", "plots", "summaries"},
     "parameters": {"_validate"},
     "counts": LOW | {"grids", "frames"},
     "statistics": LOW | {"grids", "frames", "counts", "results"},

@@ -44,7 +44,7 @@ def test_default_grids_are_those_of_the_number_of_records(data, tmp_path):
     options = {"B": None, "c": 2, "alpha": 0.5}
     assert known(path, **options).to_dict() == known(data, **options).to_dict()
     with pytest.raises(dpmic.ParameterError, match="only once"):
-        known(iter(data.to_batches()), B=None)
+        known((batch for batch in data.to_batches()), B=None)
 
 
 def test_some_of_a_tables_columns(data):

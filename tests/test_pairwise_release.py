@@ -146,7 +146,7 @@ def test_round_trips_frames_and_pictures():
     assert_round_trips(published)
     assert_round_trips(ask(target="age"))
     table = published.to_frame("pyarrow").to_pydict()
-    assert list(table) == ["x", "y", "value", "estimate", "low", "high"]
+    assert list(table) == ["x", "y", "value", "low", "high"]
     assert list(zip(table["x"], table["y"], strict=True)) == list(published.pairs)
     assert published.to_frame("polars").height == len(published.to_frame("pandas")) == 10
     pytest.importorskip("matplotlib").use("agg")

@@ -112,11 +112,12 @@ def test_a_click_sorts(visit):
     assert [float(words) for words in column(page, 2)] == sorted(values)
     head = page.get_by_role("columnheader", name="value")
     assert head.get_attribute("aria-sort") == "ascending"
-    page.get_by_role("button", name="estimate").click()
-    estimates = [float(words) for words in column(page, 3)]
-    assert estimates == sorted(estimates, reverse=True)
+    page.get_by_role("button", name="noise interval").click()
+    lows = [float(words.split()[0]) for words in column(page, 3)]
+    assert lows == sorted(lows, reverse=True)
     assert head.get_attribute("aria-sort") == "none"
-    assert page.get_by_role("status").inner_text() == "Sorted by estimate, descending."
+    told = page.get_by_role("status").inner_text()
+    assert told == "Sorted by noise interval, 95%, descending."
 
 
 def test_the_keyboard_sorts(visit):

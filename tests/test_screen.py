@@ -148,7 +148,7 @@ def test_round_trips_frames_and_pictures():
         frame = published.to_frame(backend)
         assert list(frame["value"]) == pytest.approx(list(published.values)) or backend == "pyarrow"
     table = published.to_frame("pyarrow").to_pydict()
-    assert list(table) == ["x", "y", "value", "estimate", "low", "high"]
+    assert list(table) == ["x", "y", "value", "low", "high"]
     assert list(zip(table["x"], table["y"], strict=True)) == list(published.pairs)
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
 
 import commands
 import numpy as np
@@ -380,3 +381,43 @@ def test_another_file_never_gets_the_first_ones_number(run, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert f"it was drawn on {drawn} for the dataset visits 2024" in page
     assert ledger.spent == pytest.approx(2)
+
+
+ESTIMATE = ("estimate", "estimate_low", "estimate_high")
+
+
+@pytest.mark.parametrize("command", ["release", "screen", "all"])
+def test_the_estimate_is_shown_where_it_is_asked_for(run, command):
+    """With its own interval, in the table, in CSV and in the report; unasked nowhere."""
+    budget(run)
+    given = (*PRIVATE[command], *SURE, "--ledger", "p.ledger", "--dataset", "2026")
+    plain, csv = run(*given, "--report", "plain.html")[1], run(*given, "--csv")[1]
+    assert "95%; covers the privacy noise, not sampling error" in re.sub(r"\s+", " ", plain)
+    assert "estimate" not in plain + csv
+    asked, numbers = (run(*given, "--estimate", *more)[1] for more in ((), ("--csv",)))
+    assert "covers the privacy noise and sampling error" in re.sub(r"\s+", " ", asked)
+    heads, first, *_ = (line.split(",") for line in numbers.splitlines())
+    assert tuple(name for name in heads if name not in csv.splitlines()[0].split(",")) == ESTIMATE
+    estimate, low, high = (float(first[heads.index(name)]) for name in ESTIMATE)
+    assert low <= estimate <= high
+    assert f"{estimate:.4f}" in asked
+    run(*given, "--estimate", "--report", "asked.html")
+    pages = [Path(f"{name}.html").read_text(encoding="utf-8") for name in ("plain", "asked")]
+    assert ["estimate of MIC*" in page for page in pages] == [False, True]
+
+
+def test_an_estimate_that_is_not_known_costs_no_result(run):
+    """Its grids were never simulated, which is found out after the release: it is shown anyway."""
+    given = (*RELEASE, *SURE, "--B", "16", "--estimate")
+    code, out, _ = run(*given)
+    assert code == 0
+    assert "not known" in out
+    head, row = (line.split(",") for line in run(*given, "--csv")[1].splitlines())
+    assert [row[head.index(name)] for name in ESTIMATE] == ["", "", ""]
+
+
+def test_a_noisy_histogram_says_that_its_value_is_biased(run):
+    code, out, _ = run(*RELEASE, *SURE, "--mechanism", "micr-geometric")
+    assert code == 0
+    assert "biased by the noise" in out
+    assert "noise interval" not in out

@@ -33,6 +33,7 @@ TABLES = {
     "real": {"real", "medians", "quoted"},
     "parameters": {"parameters_paper", "parameters_tuned"},
     "errors": {"errors"},
+    "intervals": {"intervals"},
 }
 FIGURES = {
     "synthetic": {
@@ -50,6 +51,7 @@ FIGURES = {
     },
     "parameters": {"parameters"},
     "errors": set(),
+    "intervals": set(),
 }
 TINY = Scope(
     r_squared=(0.3, 0.9),
@@ -62,6 +64,8 @@ TINY = Scope(
     fineness=(5,),
     tuned_iterations={25: 1, 26: 2},
     error_iterations={25: 3, 30: 2},
+    interval_iterations={25: 2, 30: 2},
+    unseen_sigma=(0.1,),
 )
 
 
@@ -202,6 +206,7 @@ class TestParts:
         assert made(out, "figures", "png") == FIGURES[part] | {"grids"}
         assert (out / "tuned.json").exists() == (part == "parameters")
         assert (out / "errors.json").exists() == (part == "errors")
+        assert (out / "scores.json").exists() == (part == "intervals")
         assert set(json.loads((out / "tables" / "provenance.json").read_text())) == {part}
 
     def test_figures_are_images(self, tiny, tmp_path):
@@ -211,7 +216,7 @@ class TestParts:
             assert "<svg" in (tmp_path / "figures" / f"{name}.svg").read_text(encoding="utf-8")
 
     def test_parts_come_together_in_any_order(self, tiny, undrawn, data, tmp_path):
-        for parts in (("real",), ("parameters", "synthetic", "errors")):
+        for parts in (("real", "intervals"), ("parameters", "synthetic", "errors")):
             page = reproduce.reproduce(parts, tmp_path / "apart", quick=True, seed=3)
         reproduce.reproduce(reproduce.PARTS, tmp_path / "whole", quick=True, seed=3)
         assert contents(tmp_path / "apart") == contents(tmp_path / "whole")

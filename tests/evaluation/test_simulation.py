@@ -82,7 +82,7 @@ def test_clipped_laplace_is_what_is_released(mechanism, rng):
 def test_the_release_itself(rng):
     """Not only its last step: score, noise and clip in one call."""
     x = np.linspace(0, 1, 25)
-    mechanism = MICrLaplace(1.0, UNIT, B=6, c=1)
+    mechanism = MICrLaplace(1.0, UNIT, B=6, c=1, allow_noisy=True)
     drawn = np.array([dpmic.release(x, x, mechanism=mechanism).value for _ in range(1000)])
     score = dpmic.micr(x, x, bounds=UNIT, B=6, c=1).mic
     scale = mechanism.setting(25).noise.scale

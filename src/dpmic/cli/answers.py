@@ -38,6 +38,10 @@ __all__ = [
 AT_ONCE = 10_000
 """Lines of CSV that are made at a time."""
 
+PRIVATE = ("value", "low", "high")
+ESTIMATED = ("estimate", "estimate_low", "estimate_high")
+ESTIMATE_HEADS = ("estimate", "from", "to (95%)")
+
 MEANINGS = {
     "MIC": "strength, from 0 to 1",
     "TIC, normalised": "mean over all grids",
@@ -151,47 +155,71 @@ def private_test(result: IndependenceRelease) -> Answer:
     )
 
 
-def release(result: Release) -> Answer:
-    """Answer with a published score; a noisy histogram has no interval."""
-    from dpmic.results import HistogramRelease
+def release(result: Release, estimate: bool = False) -> Answer:
+    """Answer with a published score; that of noisy counts has no noise interval."""
+    from dpmic.results import HistogramRelease, noises
+    from dpmic.results.histogram_release import BIASED
 
     x, y = result.names
-    low, high = (None, None) if isinstance(result, HistogramRelease) else result.interval()
-    noise = "-" if low is None else f"{low:.4f} to {high:.4f}"
-    numbers = (result.value, result.estimate, low, high, result.epsilon, result.n)
+    ends: tuple[float | None, float | None] = (None, None)
+    if isinstance(result, HistogramRelease):
+        rows = [("MIC", f"{result.value:.4f}", f"of the noisy counts, {BIASED}")]
+    else:
+        ends = result.interval()
+        rows = [
+            (result.statistic.upper(), f"{result.value:.4f}", "with noise"),
+            ("noise interval", f"{ends[0]:.4f} to {ends[1]:.4f}", noises.COVERS),
+        ]
+    guess: tuple[float | None, ...] = ()
+    if estimate:
+        shown = result._shown_estimates()
+        (guess,) = shown.rows
+        if guess[0] is None:
+            rows.append(("estimate", "-", shown.note))
+        else:
+            rows.append(("estimate", _short(guess[0]), "of MIC*, the value in the population"))
+            rows.append(("its interval", f"{guess[1]:.4f} to {guess[2]:.4f}", shown.note))
+    facts = (result.epsilon, result.n, result.mechanism)
     return Answer(
         title=f"{x} and {y} (private)",
         heads=(),
         rows=[
-            (f"{result.statistic.upper()}", f"{result.value:.4f}", "with noise"),
-            ("estimate", f"{result.estimate:.4f}", "of MIC*, what value and noise support"),
-            ("noise interval", noise, "95%: the noise's, not the sample's"),
+            *rows,
             ("epsilon", cost(result.epsilon), "what it cost"),
             ("n", f"{result.n}", "public"),
         ],
         below=[result.guarantee],
         json=result.to_json,
-        fields=("x", "y", "value", "estimate", "low", "high", "epsilon", "n", "mechanism"),
-        records=lambda: [(x, y, *numbers, result.mechanism)],
+        fields=("x", "y", *PRIVATE, *ESTIMATED[: len(guess)], "epsilon", "n", "mechanism"),
+        records=lambda: [(x, y, result.value, *ends, *guess, *facts)],
     )
 
 
-def pairs(result: Screening | PairwiseRelease) -> Answer:
+def pairs(result: Screening | PairwiseRelease, estimate: bool = False) -> Answer:
     """Answer with the published scores of several pairs, the largest first."""
-    ends = result.interval()
-    lines = [
-        (*pair, value, estimate, low, high)
-        for pair, value, estimate, (low, high) in zip(
-            result.pairs, result.values, result.estimates, ends, strict=True
+    from dpmic.results import inference, noises
+
+    heads: Sequence[str] = ("x", "y", "MIC", "noise from", "to (95%)")
+    fields: Sequence[str] = ("x", "y", *PRIVATE)
+    guesses: Sequence[tuple[float | None, ...]] = [()] * len(result.values)
+    below = [f"Noise intervals: {noises.COVERS}.", result.guarantee]
+    if estimate:
+        shown = result._shown_estimates()
+        guesses, heads = shown.rows, (*heads, *ESTIMATE_HEADS)
+        fields = (*fields, *ESTIMATED)
+        below.insert(1, f"Estimates of MIC*: {shown.note}. {inference.FIXED}")
+    lines: list[tuple[Any, ...]] = [
+        (*pair, value, *ends, *guess)
+        for pair, value, ends, guess in zip(
+            result.pairs, result.values, result.interval(), guesses, strict=True
         )
     ]
     lines.sort(key=lambda line: -line[2])
-    fields = ("x", "y", "value", "estimate", "low", "high")
     return Answer(
         title=f"Private scores of pairs, for epsilon = {cost(result.epsilon)} together",
-        heads=("x", "y", "MIC", "estimate", "noise from", "to (95%)"),
+        heads=heads,
         rows=[[text if isinstance(text, str) else _short(text) for text in row] for row in lines],
-        below=[result.guarantee],
+        below=below,
         json=result.to_json,
         fields=fields,
         records=lambda: lines,
@@ -265,5 +293,7 @@ def _cell(field: str, value: Any) -> str:
     return value if isinstance(value, str) else _short(value)
 
 
-def _short(number: float) -> str:
+def _short(number: float | None) -> str:
+    if number is None:
+        return "-"
     return f"{number:.4f}" if isinstance(number, float) else str(number)

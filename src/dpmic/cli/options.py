@@ -20,6 +20,7 @@ __all__ = [
     "Cells",
     "Dataset",
     "Epsilon",
+    "Estimate",
     "File",
     "LedgerFile",
     "Missing",
@@ -122,6 +123,10 @@ AllowLarge = Annotated[
 AllowNoisy = Annotated[
     bool,
     typer.Option("--allow-noisy", help="Publish even values that noise hides."),
+]
+Estimate = Annotated[
+    bool,
+    typer.Option("--estimate", help="Show the estimate of MIC* with its own interval, too."),
 ]
 Yes = Annotated[
     bool,

@@ -52,6 +52,7 @@ def release(
     name: o.Name = None,
     allow_large_epsilon: o.AllowLarge = False,
     allow_noisy: o.AllowNoisy = False,
+    estimate: o.Estimate = False,
     yes: o.Yes = False,
     as_json: o.AsJson = False,
     as_csv: o.AsCsv = False,
@@ -91,7 +92,8 @@ def release(
         out,
         "publishing",
         lambda: release(x, y, **consent.charged, **asked),
-        answers.release,
+        lambda result: answers.release(result, estimate),
+        estimate,
     )
 
 

@@ -16,7 +16,7 @@ __all__ = ["EXAMPLE", "reproduce"]
 
 EXAMPLE = "dpmic reproduce all --quick"
 
-Part = StrEnum("Part", ["synthetic", "real", "parameters", "errors", "all"])
+Part = StrEnum("Part", ["synthetic", "real", "parameters", "errors", "intervals", "all"])
 
 
 def reproduce(

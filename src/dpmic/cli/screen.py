@@ -46,6 +46,7 @@ def screen(
     name: o.Name = None,
     allow_large_epsilon: o.AllowLarge = False,
     allow_noisy: o.AllowNoisy = False,
+    estimate: o.Estimate = False,
     yes: o.Yes = False,
     as_json: o.AsJson = False,
     as_csv: o.AsCsv = False,
@@ -76,7 +77,7 @@ def screen(
         **own,
     }
     table = inputs.read(file, list(ends), person=consent.unit.person, private=True)
-    _publish(out, consent, table, asked)
+    _publish(out, consent, table, asked, estimate)
 
 
 def _own(top: int | None, every: bool, split: float | None, delta: float) -> dict[str, Any]:
@@ -92,7 +93,9 @@ def _own(top: int | None, every: bool, split: float | None, delta: float) -> dic
     return {"delta": delta} if every else {"top": top, "split": split}
 
 
-def _publish(out: Delivery, consent: Consent, table: Any, asked: dict[str, Any]) -> None:
+def _publish(
+    out: Delivery, consent: Consent, table: Any, asked: dict[str, Any], estimate: bool
+) -> None:
     from dpmic.privacy import preview
     from dpmic.privacy.pairwise import release_pairwise
     from dpmic.privacy.screen import screen
@@ -109,5 +112,6 @@ def _publish(out: Delivery, consent: Consent, table: Any, asked: dict[str, Any])
         out,
         "publishing",
         lambda: publish(table, **consent.charged, **asked),
-        answers.pairs,
+        lambda result: answers.pairs(result, estimate),
+        estimate,
     )

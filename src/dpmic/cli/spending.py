@@ -122,8 +122,9 @@ class Consent:
         doing: str,
         call: Callable[[], Published],
         answer: Callable[[Published], Answer],
+        estimate: bool = False,
     ) -> None:
-        """Publish, which spends, and hand the result over."""
+        """Publish, which spends, and hand the result over, with the estimate where it is asked."""
         try:
             with progress.working(doing):
                 result = call()
@@ -134,7 +135,7 @@ class Consent:
                     "data needs another --dataset."
                 )
             after = LOST if self.ledger is None else KEPT
-            out.give(answer(result), lambda: self._page(result), after)
+            out.give(answer(result), lambda: self._page(result, estimate), after)
         except KeyboardInterrupt:
             if self.ledger is None:
                 raise
@@ -142,11 +143,12 @@ class Consent:
                 "stopped; if it was charged, the same command finishes it at no cost"
             ) from None
 
-    def _page(self, result: Any) -> str:
+    def _page(self, result: Any, estimate: bool) -> str:
         """Return the report of a published result."""
         from dpmic.report import page
 
-        return page(result, ledger=self.ledger, command=repeated(self.unit.options))
+        command = repeated(self.unit.options)
+        return page(result, ledger=self.ledger, command=command, estimate=estimate)
 
     def ask(self, view: Preview, what: str, error: str | None = None) -> None:
         """Show what would be done and ask; a refusal raises :class:`Declined`."""

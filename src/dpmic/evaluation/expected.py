@@ -31,6 +31,8 @@ __all__ = [
     "constant",
     "largest_standard_error",
     "measure",
+    "sample_scores",
+    "sample_values",
     "strata",
 ]
 
@@ -174,7 +176,7 @@ def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
     wanted = tuple(dict.fromkeys((one.mechanism, one.choice) for one in releases))
     iterations = sampling.iterations[n]
     tasks = [
-        Task(f"errors|{q.name}|{n}|{iterations}", _scores, (q, n, iterations, wanted))
+        Task(f"errors|{q.name}|{n}|{iterations}", sample_scores, (q, n, iterations, wanted))
         for q in sampling.distributions
     ]
     found = np.stack([r["scores"] for r in run.results(f"errors, n = {n}", tasks)], axis=1)
@@ -183,7 +185,7 @@ def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
         yield one.outcomes(scores[one.mechanism, one.choice])
 
 
-def _scores(
+def sample_scores(
     rng: np.random.Generator,
     distribution: NoisyFunction,
     n: int,
@@ -218,7 +220,11 @@ def _geometric(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
     )
     iterations = max(2, sampling.iterations[n] // SPARING)
     tasks = [
-        Task(f"errors, noisy counts|{q.name}|{n}|{iterations}", _drawn, (q, n, iterations, sizes))
+        Task(
+            f"errors, noisy counts|{q.name}|{n}|{iterations}",
+            sample_values,
+            (q, n, iterations, sizes),
+        )
         for q in sampling.distributions
     ]
     results = run.results(f"errors, noisy counts, n = {n}", tasks)
@@ -228,7 +234,7 @@ def _geometric(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
         yield Outcomes(mechanism.name, mechanism.epsilon, values, estimates)
 
 
-def _drawn(
+def sample_values(
     rng: np.random.Generator,
     distribution: NoisyFunction,
     n: int,

@@ -77,6 +77,7 @@ def page(
         ("synthetic", "Synthetic data", _synthetic(tables, figures)),
         ("parameters", "Parameters", _parameters(tables, figures)),
         ("errors", "What releases err by", _errors(tables.get("errors", []))),
+        ("intervals", "How often intervals hold", _intervals(tables.get("intervals", []))),
         ("real", "Real data", _real(tables, figures)),
         ("quoted", "Numbers in the paper's text", _quoted(tables.get("quoted", []))),
         ("consistency", "Consistency", _consistency(tables, figures)),
@@ -259,6 +260,15 @@ def _errors(rows: Table) -> str:
     named |= {"estimate_upper": "Estimate, 90%"}
     caption = "Distance of default releases from MIC*: weighted mean, and what 90% do not exceed"
     return plain("errors", caption, named, rows) if rows else ""
+
+
+def _intervals(rows: Table) -> str:
+    named = {name: name for name in rows[0]} if rows else {}
+    caption = (
+        "Share of intervals for MIC* that hold it, on each function left out of the fit and on "
+        "curves that are not among the functions, by nominal level; mean width"
+    )
+    return plain("intervals", caption, named, rows) if rows else ""
 
 
 def _printed(rows: Table, key: str) -> str:

@@ -16,6 +16,7 @@ from dpmic.evaluation import (
     expected,
     figures,
     grid_figure,
+    intervals,
     page,
     parameters,
     printed,
@@ -30,13 +31,16 @@ from dpmic.evaluation.quoted import quoted
 from dpmic.evaluation.relationships import R_SQUARED, NoisyFunction, family
 from dpmic.evaluation.simulation import published_grids
 from dpmic.evaluation.tables import Table
+from dpmic.evaluation.unseen import SIGMA, unseen
 from dpmic.parameters import tuned
 
 __all__ = ["PARTS", "Part", "reproduce"]
 
-Part = Literal["synthetic", "real", "parameters", "errors"]
+Part = Literal["synthetic", "real", "parameters", "errors", "intervals"]
 KEYS = {contender.key for contender in CONTENDERS}
-PARTS: tuple[Part, ...] = ("parameters", "synthetic", "real", "errors")
+PARTS: tuple[Part, ...] = ("parameters", "synthetic", "real", "errors", "intervals")
+ENDS = (0.02, 0.97, 0.997)
+"""For intervals, also functions that are hidden by noise and such as are nearly noiseless."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Scope:
     fineness: tuple[float, ...]
     tuned_iterations: dict[int, int]
     error_iterations: dict[int, int]
+    interval_iterations: dict[int, int]
+    unseen_sigma: tuple[float, ...]
 
 
 FULL = Scope(
@@ -73,6 +79,11 @@ FULL = Scope(
         # beyond the last n of the tuned table, whose calibration ends there
         **{1000: 6, 2500: 5, 5000: 5, 10000: 4, 25000: 4, 50001: 3},
     },
+    interval_iterations={
+        **{25: 15, 50: 15, 100: 15, 250: 9, 500: 9},
+        **{1000: 6, 2500: 6, 5000: 4, 10000: 4, 50000: 3},
+    },
+    unseen_sigma=SIGMA,
 )
 QUICK = Scope(
     r_squared=(0.3, 0.6, 0.9),
@@ -85,6 +96,8 @@ QUICK = Scope(
     fineness=(5, 15),
     tuned_iterations={25: 1, 250: 1, 1000: 1},
     error_iterations={25: 2, 250: 2, 1000: 2},
+    interval_iterations={25: 2, 250: 2, 1000: 2},
+    unseen_sigma=(0.03, 0.2),
 )
 TUNED_EPSILONS = (0.1, 0.3, 1.0, 3.0)
 
@@ -187,6 +200,30 @@ class Reproduction:
         tables.replace(self.folder / "errors.json", _lines(stored))
         return {"errors": rows}
 
+    def _intervals(self) -> dict[str, Table]:
+        """Measure how default scores scatter for each MIC*, and how often intervals hold."""
+        iterations = self.scope.interval_iterations
+        strengths = tuple(sorted((*self.scope.r_squared, *ENDS)))
+        sampling = intervals.Sampling(
+            family(strengths), unseen(self.scope.unseen_sigma), iterations
+        )
+        rows, coverage = intervals.measure(self.run, sampling)
+        stored = {
+            "provenance": {
+                "command": self._command("intervals"),
+                "seed": self.run.seed,
+                "iterations": {str(n): count for n, count in iterations.items()},
+                "distributions": len(sampling.fitted),
+                "unseen": len(sampling.unseen),
+                "parameters": tuned.provenance()["command"],
+                "version": __version__,
+            },
+            "rows": rows,
+            "coverage": coverage,
+        }
+        tables.replace(self.folder / "scores.json", _lines(stored))
+        return {"intervals": coverage}
+
     def _command(self, part: str) -> str:
         quick = " --quick" if self.quick else ""
         return f"dpmic reproduce {part}{quick} --seed {self.run.seed}"
@@ -200,6 +237,7 @@ class Reproduction:
             "real": f"{scope.real_iterations} runs on each pair",
             "parameters": f"{scope.tuned_iterations} samples of each distribution by n",
             "errors": f"{scope.error_iterations} samples of each distribution by n",
+            "intervals": f"{scope.interval_iterations} samples of each distribution by n",
         }[part]
         known[part] = f"{self._command(part)} (dpmic {__version__}; {iterations})"
         text = json.dumps(known, indent=1, sort_keys=True)
@@ -273,7 +311,10 @@ def _stated(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lines(stored: dict[str, Any]) -> str:
-    """Write JSON with one line for each entry of the table, so that a change can be read."""
-    head = {name: value for name, value in stored.items() if name != "rows"}
-    rows = ",\n  ".join(json.dumps(row) for row in stored["rows"])
-    return f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {rows}\n ]\n}}\n'
+    """Write JSON with one line for each entry of a table, so that a change can be read."""
+    head = {name: value for name, value in stored.items() if name not in ("rows", "coverage")}
+    text = json.dumps(head, indent=1)[:-2]
+    for name in (name for name in stored if name not in head):
+        rows = ",\n  ".join(json.dumps(row) for row in stored[name])
+        text += f',\n "{name}": [\n  {rows}\n ]'
+    return f"{text}\n}}\n"

@@ -18,7 +18,15 @@ from typing import Any
 
 from dpmic.parameters.estimate import Calibration
 
-__all__ = ["Tuned", "TunedHistogram", "lookup", "lookup_histogram", "provenance", "table_parts"]
+__all__ = [
+    "Tuned",
+    "TunedHistogram",
+    "corners",
+    "lookup",
+    "lookup_histogram",
+    "provenance",
+    "table_parts",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +108,24 @@ def table_parts(n: int, epsilon: float) -> int:
 
 def _between(mechanism: str, n: float, epsilon: float) -> dict[str, float]:
     """Interpolate every number of a table between its neighbours in n and epsilon."""
-    axes = _stored()["n"], _stored()["epsilon"]
-    (i, right), (j, up) = _position(axes[0], n), _position(axes[1], epsilon)
-    corners = [
-        (weight, _numbers(mechanism, axes[0][a], axes[1][b]))
+    around = [
+        (weight, _numbers(mechanism, *key))
+        for weight, key in corners(_stored()["n"], _stored()["epsilon"], n, epsilon)
+    ]
+    return {name: sum(w * numbers[name] for w, numbers in around) for name in around[0][1]}
+
+
+def corners(
+    sizes: Sequence[float], losses: Sequence[float], n: float, epsilon: float
+) -> list[tuple[float, tuple[Any, Any]]]:
+    """Return the neighbouring entries of a table, (n, epsilon), with their weights."""
+    (i, right), (j, up) = _position(sizes, n), _position(losses, epsilon)
+    return [
+        (weight, (sizes[a], losses[b]))
         for a, share in ((i, 1 - right), (i + 1, right))
         for b, part in ((j, 1 - up), (j + 1, up))
         if (weight := share * part) > 0
     ]
-    return {name: sum(w * numbers[name] for w, numbers in corners) for name in corners[0][1]}
 
 
 def _position(axis: Sequence[float], value: float) -> tuple[int, float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from dpmic import _validate
 from dpmic.plots.axes import literal, new_axes
+from dpmic.results.histogram_release import BIASED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,5 +32,5 @@ def heat_map(published: HistogramRelease, ax: Axes | None) -> Axes:
     ax.set_xlabel(literal(published.names[0]))
     ax.set_ylabel(literal(published.names[1]))
     cost = f"epsilon = {_validate.upwards(published.epsilon)}"
-    ax.set_title(f"MIC = {published.value:.3f}, estimate {published.estimate:.3f}\n{cost}")
+    ax.set_title(f"MIC of the noisy counts = {published.value:.3f}, {BIASED}\n{cost}")
     return ax

@@ -142,7 +142,7 @@ class _Noise:
     @property
     def mean(self) -> float:
         """The expected absolute noise of one score."""
-        return self.added.scale * (1 if self.kind == "laplace" else math.sqrt(2 / math.pi))
+        return noises.mean(self.kind, self.added.scale)
 
     def add(self, scores: Sequence[float]) -> list[float]:
         """Return the scores with fresh noise each."""

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Protocol
 
@@ -41,6 +41,9 @@ PRIVATE: dict[type[Any], Any] = {
     BoundsEstimate: private.bounds,
     IndependenceRelease: private.independence,
 }
+
+
+ESTIMATED = (Screening, PairwiseRelease, HistogramRelease, Release)
 
 
 class Budget(Protocol):
@@ -85,6 +88,7 @@ def page(
     ledger: Budget | None = None,
     command: str | None = None,
     others: Sequence[Score] = (),
+    estimate: bool = False,
 ) -> str:
     """Return a result as one self-contained HTML file: figures, a sortable table, how to read it.
 
@@ -107,6 +111,8 @@ def page(
         The command, or the call, that repeats it.
     others : sequence of Score
         The score of the pair in ``points``, where ``result`` is a ``Pairwise`` or a test.
+    estimate : bool
+        Whether to show, beside published MICs, the estimate of MIC* with its own interval.
 
     Returns
     -------
@@ -127,7 +133,9 @@ def page(
     ('<!doctype html>', True, True)
     """
     if isinstance(result, Published):
-        content = _private(result, points, others)
+        content = _private(result, points, others, estimate)
+    elif estimate:
+        raise _no_estimate()
     else:
         content = _plain(result, _pair(points), others)
         if ledger is not None:
@@ -150,7 +158,9 @@ def _pair(points: Any) -> Pair | None:
     return frames.pair(*points, missing="drop")
 
 
-def _private(result: Published, points: object, others: Sequence[object]) -> Content:
+def _private(
+    result: Published, points: object, others: Sequence[object], estimate: bool
+) -> Content:
     """Return the content of a published result, to which nothing can be added."""
     if points is not None or others:
         name = "points" if points is not None else "others"
@@ -158,6 +168,10 @@ def _private(result: Published, points: object, others: Sequence[object]) -> Con
         raise ParameterError(name, reason, "leave it out")
     for kind, show in PRIVATE.items():
         if isinstance(result, kind):
+            if kind in ESTIMATED:
+                show = partial(show, estimate=estimate)
+            elif estimate:
+                raise _no_estimate()
             content: Content = show(result)
             return content
     raise _unknown(result)
@@ -174,6 +188,10 @@ def _plain(result: object, points: Pair | None, others: Sequence[object]) -> Con
     if isinstance(result, IndependenceTest):
         return plain.independence(result, points, beside)
     raise _unknown(result)
+
+
+def _no_estimate() -> ParameterError:
+    return ParameterError("estimate", "only published MICs have one", "leave it out")
 
 
 def _unknown(result: object) -> ParameterError:

@@ -29,12 +29,12 @@ BINS = 50
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value from 0 to 1 with its estimate, and the interval of its noise."""
+    """A value from 0 to 1 with the interval of its noise, and its estimate if that is shown."""
 
     names: tuple[str, ...]
     value: float
-    estimate: float
     ends: tuple[float, float]
+    estimate: float | None = None
 
 
 def figure(drawing: str, caption: str) -> str:
@@ -100,7 +100,7 @@ def null(test: IndependenceTest) -> str:
 
 
 def _bar(row: Bar, top: int) -> str:
-    """Draw one bar: the label and the value above, the interval and the estimate on it."""
+    """Draw one bar: the label and the value above, the interval and an estimate on it."""
     low, high = (100 * end for end in row.ends)
     value, middle = 100 * row.value, top + 30
     room = LABEL // len(row.names)
@@ -109,12 +109,16 @@ def _bar(row: Bar, top: int) -> str:
         f"<line class='noise' x1='{end:.2f}%' x2='{end:.2f}%' y1='{middle - 5}' y2='{middle + 5}'/>"
         for end in (low, high)
     )
+    diamond = ""
+    if row.estimate is not None:
+        diamond = (
+            f"<svg class='estimate' x='{100 * row.estimate:.2f}%' y='{middle}'>"
+            "<path d='M0-6L5 0 0 6-5 0z'/></svg>"
+        )
     return (
         f"<text class='label' x='0' y='{top + 16}'>{text(label)}</text>"
         f"<text class='value' x='100%' y='{top + 16}' text-anchor='end'>{row.value:.2f}</text>"
         f"<rect class='bar' x='0' y='{middle - 7}' width='{value:.2f}%' height='14' rx='2'/>"
         f"<line class='noise' x1='{low:.2f}%' x2='{high:.2f}%' y1='{middle}' y2='{middle}'/>{caps}"
-        f"<circle class='dot' cx='{value:.2f}%' cy='{middle}' r='4'/>"
-        f"<svg class='estimate' x='{100 * row.estimate:.2f}%' y='{middle}'>"
-        "<path d='M0-6L5 0 0 6-5 0z'/></svg>"
+        f"<circle class='dot' cx='{value:.2f}%' cy='{middle}' r='4'/>{diamond}"
     )

@@ -20,20 +20,21 @@ from dpmic.results import (
     PairwiseRelease,
     Release,
     Screening,
+    inference,
     leading,
 )
+from dpmic.results.histogram_release import BIASED
 from dpmic.results.pairs import ScoredPairs
 from dpmic.results.published import Published, PublishedPair
 
 __all__ = ["bounds", "counts", "independence", "matrix", "release", "screening"]
 
 MOST_BARS, MOST_ROWS = 25, 300
-LEGEND = (
-    "Bar and dot: the published value. Line: the 95% interval of its noise. Diamond: the estimate."
-)
+LEGEND = "Bar and dot: the published value. Line: the 95% interval of its noise."
+DIAMOND = "Diamond: the estimate of MIC*."
 
 
-def screening(result: Screening) -> Content:
+def screening(result: Screening, estimate: bool) -> Content:
     """Show the chosen pairs."""
     chosen, total = len(result.pairs), plural(result.candidates, "pair")
     title = f"The strongest {chosen} of {total}" if chosen < result.candidates else f"All {total}"
@@ -49,16 +50,16 @@ def screening(result: Screening) -> Content:
         title=title,
         promise=result.guarantee,
         private=True,
-        parts=_pairs(result),
-        reading=(*_reading(result), *chosen_words, words.EPSILON),
+        parts=_pairs(result, estimate),
+        reading=(*_reading(result, estimate), *chosen_words, words.EPSILON),
         facts={**_facts(result), **_noise(result), **costs},
     )
 
 
-def matrix(result: PairwiseRelease) -> Content:
+def matrix(result: PairwiseRelease, estimate: bool) -> Content:
     """Show every pair, as a matrix where no column was named."""
     title = f"All {plural(len(result.values), 'pair')}"
-    parts = _pairs(result)
+    parts = _pairs(result, estimate)
     if result.target is not None:
         title += f" with {result.target}"
     else:
@@ -69,40 +70,44 @@ def matrix(result: PairwiseRelease) -> Content:
         promise=result.guarantee,
         private=True,
         parts=parts,
-        reading=(*_reading(result), words.NOISY_CHOICE, words.EPSILON),
+        reading=(*_reading(result, estimate), words.NOISY_CHOICE, words.EPSILON),
         facts={**_facts(result), **_noise(result), **costs},
     )
 
 
-def release(result: Release) -> Content:
+def release(result: Release, estimate: bool) -> Content:
     """Show one number with its noise."""
     first, second = result.names
     low, high = result.interval()
     name = result.statistic.upper()
     numbers = {
         f"{name}, with noise": decimals(result.value),
-        "estimate": decimals(result.estimate),
         "noise interval, 95%": f"{decimals(low)} to {decimals(high)}",
     }
-    row = Bar(result.names, result.value, result.estimate, (low, high))
+    guess = None
+    if estimate:
+        shown = result._shown_estimates()
+        numbers |= _guess(shown)
+        guess = shown.rows[0][0]
+    row = Bar(result.names, result.value, (low, high), guess)
     told = f"{first} and {second}: {result.value:.4f}, noise from {low:.4f} to {high:.4f}."
     drawing = bars([row], f"The {name} on its scale", told)
     return Content(
         title=f"{name} of {first} and {second}",
         promise=result.guarantee,
         private=True,
-        parts=(Part("The result", cards(numbers) + figure(drawing, LEGEND)),),
-        reading=(words.MIC, words.CHANCE, *_noise_words(), words.EPSILON),
+        parts=(Part("The result", cards(numbers) + figure(drawing, _legend(estimate))),),
+        reading=(words.MIC, words.CHANCE, *_noise_words(estimate), words.EPSILON),
         facts={**_facts(result), **_noise(result), "mechanism": result.mechanism},
     )
 
 
-def counts(result: HistogramRelease) -> Content:
+def counts(result: HistogramRelease, estimate: bool) -> Content:
     """Show a noisy histogram and the statistics that follow from it."""
     first, second = result.names
     numbers = {
-        "estimate of the MIC": decimals(result.estimate),
-        "MIC of the histogram": decimals(result.value),
+        f"MIC of the histogram, {BIASED}": decimals(result.value),
+        **(_guess(result._shown_estimates()) if estimate else {}),
         "TIC, normalised": decimals(result.tic(normalised=True)),
         "MAS": decimals(result.mas),
         "MEV": decimals(result.mev),
@@ -121,7 +126,10 @@ def counts(result: HistogramRelease) -> Content:
             Part("The result", cards(numbers)),
             Part("The noisy histogram", figure(histogram(result), caption) + _counts(result)),
         ),
-        reading=(words.MIC, words.COUNTS, words.ESTIMATE, words.MINE, words.EPSILON),
+        reading=(
+            *(words.MIC, words.COUNTS, *(words.ESTIMATE,) * estimate),
+            *(words.MINE, words.EPSILON),
+        ),
         facts={**_facts(result), **_noise(result), "mechanism": result.mechanism},
     )
 
@@ -165,43 +173,65 @@ def independence(result: IndependenceRelease) -> Content:
     )
 
 
-def _pairs(result: ScoredPairs) -> tuple[Part, ...]:
+def _guess(shown: inference.Shown) -> dict[str, str]:
+    """Return the estimate of MIC* with its interval, as cards."""
+    ((guess, low, high),) = shown.rows
+    if guess is None or low is None or high is None:
+        return {"estimate of MIC*": shown.note}
+    return {
+        "estimate of MIC*": decimals(guess),
+        "its interval, 95%": f"{decimals(low)} to {decimals(high)}",
+    }
+
+
+def _legend(estimate: bool) -> str:
+    return f"{LEGEND} {DIAMOND}" if estimate else LEGEND
+
+
+def _pairs(result: ScoredPairs, estimate: bool) -> tuple[Part, ...]:
     """Return the bars and the table of published pairs, the largest value first."""
     places = leading.largest(np.array(result.values), MOST_ROWS).tolist()
     named, ends = result._named(), result.interval()
+    shown = result._shown_estimates() if estimate else None
+    guesses = shown.rows if shown else ((None, None, None),) * len(named)
+    start = 0 if result.target is None else 1
     rows = [
-        Bar(named[i], result.values[i], result.estimates[i], ends[i]) for i in places[:MOST_BARS]
+        Bar(named[i][start:], result.values[i], ends[i], guesses[i][0]) for i in places[:MOST_BARS]
     ]
-    if result.target is not None:
-        rows = [Bar(row.names[1:], row.value, row.estimate, row.ends) for row in rows]
     told = "; ".join(f"{', '.join(row.names)}: {row.value:.4f}" for row in rows)
     drawing = bars(rows, "The values of the pairs, with the intervals of their noise", told)
     cut = _cut(len(rows), len(named))
-    columns = (
+    columns = [
         Column("pair", numeric=False),
         Column("value", order="descending"),
-        Column("estimate"),
         Column("noise interval, 95%"),
-    )
+    ]
     caption = f"Pairs, the largest value first. {_cut(len(places), len(named))}".strip()
-    cells = (_cells(result, named[i], i, ends[i]) for i in places)
+    if shown is not None:
+        columns += [Column("estimate of MIC*"), Column("its interval, 95%")]
+        caption += f" Estimates: {shown.note}. {inference.FIXED}"
+    cells = (
+        (
+            *(Cell(pair(*named[i])), Cell(decimals(result.values[i]), result.values[i])),
+            _ends(*ends[i]),
+            *(_estimated(*guesses[i]) if shown else ()),
+        )
+        for i in places
+    )
     return (
-        Part("At a glance", figure(drawing, f"{LEGEND} {cut}".strip())),
+        Part("At a glance", figure(drawing, f"{_legend(estimate)} {cut}".strip())),
         Part("Pairs and their values", table(caption, columns, cells)),
     )
 
 
-def _cells(
-    result: ScoredPairs, names: tuple[str, str], place: int, ends: tuple[float, float]
-) -> tuple[Cell, ...]:
-    value, estimate = result.values[place], result.estimates[place]
-    low, high = ends
-    return (
-        Cell(pair(*names)),
-        Cell(decimals(value), value),
-        Cell(decimals(estimate), estimate),
-        Cell(f"{decimals(low)} to&nbsp;{decimals(high)}", low),
-    )
+def _ends(low: float, high: float) -> Cell:
+    return Cell(f"{decimals(low)} to&nbsp;{decimals(high)}", low)
+
+
+def _estimated(guess: float | None, low: float | None, high: float | None) -> tuple[Cell, Cell]:
+    if guess is None or low is None or high is None:
+        return Cell("-"), Cell("-")
+    return Cell(decimals(guess), guess), _ends(low, high)
 
 
 def _heat(result: PairwiseRelease) -> Part:
@@ -233,13 +263,13 @@ def _cut(shown: int, total: int) -> str:
     return "" if shown == total else f"The {shown:,} largest of {total:,} are shown."
 
 
-def _reading(result: ScoredPairs) -> tuple[str, ...]:
+def _reading(result: ScoredPairs, estimate: bool) -> tuple[str, ...]:
     several = (words.SEVERAL,) if len(result.values) > 1 else ()
-    return (words.MIC, words.CHANCE, *_noise_words(), *several)
+    return (words.MIC, words.CHANCE, *_noise_words(estimate), *several)
 
 
-def _noise_words() -> tuple[str, ...]:
-    return words.VALUE, words.ESTIMATE, words.INTERVAL
+def _noise_words(estimate: bool) -> tuple[str, ...]:
+    return (words.VALUE, words.INTERVAL, *(words.ESTIMATE,) * estimate)
 
 
 def _facts(result: Published) -> dict[str, str]:

@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 
 from dpmic import _validate, frames, summaries
 from dpmic.errors import ParameterError
-from dpmic.results import html
+from dpmic.results import html, inference
 from dpmic.results.mine import MineStatistics
 from dpmic.results.release import Release
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HistogramRelease"]
+__all__ = ["BIASED", "HistogramRelease"]
 
 Table = tuple[tuple[int, ...], ...]
+
+BIASED = "biased by the noise"
+"""What every display says of the MIC of noisy counts, which has no noise interval."""
 
 LONGEST_ENTRY = 24
 """Characters of a float from 0 to 1 at most, and one to spare."""
@@ -31,8 +34,9 @@ class HistogramRelease(MineStatistics, Release):
     """The counts of two columns with noise, and every MINE statistic of them, for one epsilon.
 
     Only ``noisy_counts`` were drawn; the rest follows from them. Tables have a row for each cell
-    of y, upwards, and a column for each cell of x. ``value`` is the MIC of ``histogram``, which
-    noise biases, and ``estimate`` what it says of MIC*; look at the estimate first.
+    of y, upwards, and a column for each cell of x. ``value`` is the MIC of ``histogram``: noise in
+    the counts biases it, and it has no noise interval. What it says of MIC* are ``estimate`` and
+    ``estimate_interval()``.
 
     Attributes
     ----------
@@ -85,8 +89,11 @@ class HistogramRelease(MineStatistics, Release):
         raise ParameterError(
             f"level = {level!r}",
             "noise in the counts has no simple interval for the MIC",
-            "use mechanism='micr-laplace' where an interval is needed",
+            "use mechanism='micr-laplace', or estimate_interval() for MIC*",
         )
+
+    def _evidence(self) -> inference.Evidence:
+        return inference.Evidence.of_counts(self)
 
     def to_frame(self, backend: frames.Backend | None = None) -> Any:
         """Return a row for each cell: its edges on x and y, its count and its noisy count."""
@@ -137,14 +144,13 @@ class HistogramRelease(MineStatistics, Release):
         first, second = self.names
         return (
             f"HistogramRelease({first!r} and {second!r}: {self.m} x {self.m} cells, "
-            f"estimate={self.estimate:.4f}, mic={self.value:.4f}, n={self.n}, "
+            f"MIC of the noisy counts {self.value:.4f}, {BIASED}; n={self.n}, "
             f"epsilon={_validate.upwards(self.epsilon)})"
         )
 
     def _repr_html_(self) -> str:
         rows = {
-            "MIC, private": f"{self.value:.4f}",
-            "estimate of MIC*": f"{self.estimate:.4f}",
+            "MIC of the noisy counts": f"{self.value:.4f} ({BIASED})",
             "TIC, normalised": f"{self.tic(normalised=True):.4f}",
             "MAS": f"{self.mas:.4f}",
             "MEV": f"{self.mev:.4f}",

@@ -9,9 +9,12 @@ from typing import Literal
 from dpmic import _validate
 from dpmic.errors import ParameterError
 
-__all__ = ["Kind", "half_width", "interval"]
+__all__ = ["COVERS", "Kind", "half_width", "interval", "mean", "probability"]
 
 Kind = Literal["laplace", "gaussian"]
+
+COVERS = "95%; covers the privacy noise, not sampling error"
+"""What every display says of the interval of a value."""
 
 
 def half_width(kind: str, scale: float, level: float) -> float:
@@ -22,12 +25,23 @@ def half_width(kind: str, scale: float, level: float) -> float:
     >>> round(half_width("laplace", 1.0, 0.95), 3), round(half_width("gaussian", 1.0, 0.95), 3)
     (2.996, 1.96)
     """
-    share = _validate.real(level, "level")
-    if not 0 < share < 1:
-        raise ParameterError(f"level = {level!r}", "it is a probability", "pass 0.95")
+    share = probability(level)
     if kind == "laplace":
         return -scale * math.log1p(-share)  # P(|noise| > h) = exp(-h / scale)
     return scale * NormalDist().inv_cdf((1 + share) / 2)
+
+
+def probability(level: object) -> float:
+    """Check the level of an interval."""
+    share = _validate.real(level, "level")
+    if not 0 < share < 1:
+        raise ParameterError(f"level = {level!r}", "it is a probability", "pass 0.95")
+    return share
+
+
+def mean(kind: str, scale: float) -> float:
+    """Return the expected absolute noise."""
+    return scale * (1 if kind == "laplace" else math.sqrt(2 / math.pi))
 
 
 def interval(value: float, half: float) -> tuple[float, float]:

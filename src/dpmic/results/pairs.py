@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpmic import frames
-from dpmic.results import noises
+from dpmic.results import inference, noises
 from dpmic.results.published import Published
 
 __all__ = ["ScoredPairs"]
@@ -21,8 +22,8 @@ class ScoredPairs(Published):
     Attributes
     ----------
     values, estimates : tuple of float
-        The published MIC of each pair, in [0, 1], and the best guess of MIC* that value and noise
-        support, at no further cost.
+        The published MIC of each pair, in [0, 1], and a guess of MIC* that follows from it at no
+        further cost; see :meth:`estimate_interval`.
     target : str or None
         The column that every pair contains, if one was named.
     sensitivity : float
@@ -48,7 +49,7 @@ class ScoredPairs(Published):
     def _named(self) -> tuple[tuple[str, str], ...]:
         """Return the pairs in the order of the values."""
 
-    def _kind(self) -> str:
+    def _kind(self) -> noises.Kind:
         """Return the kind of noise."""
         return "laplace"
 
@@ -66,16 +67,40 @@ class ScoredPairs(Published):
         half = noises.half_width(self._kind(), self.scale, level) + 2 * self.granularity
         return tuple(noises.interval(value, half) for value in self.values)
 
-    def to_frame(self, backend: frames.Backend | None = None) -> Any:
-        """Return a row for each pair: x, y, value, estimate, low and high (95%)."""
-        columns = {
+    def estimate_interval(self, level: float = 0.95) -> tuple[tuple[float, float], ...]:
+        """Return an interval for MIC* of each pair, noise and sampling error together.
+
+        As :meth:`dpmic.Release.estimate_interval`, for each pair by itself: it holds for pairs
+        that were named beforehand. Pairs that were chosen for their strength among many tend to
+        have scored above their MIC*, which no interval here corrects.
+        """
+        evidence = inference.Evidence.of_noise(self, "micr-laplace", self._kind())
+        return tuple(
+            evidence.interval(value, estimate, level)
+            for value, estimate in zip(self.values, self.estimates, strict=True)
+        )
+
+    def _shown_estimates(self) -> inference.Shown:
+        return inference.shown(self.estimates, self.estimate_interval)
+
+    def to_frame(self, backend: frames.Backend | None = None, *, estimate: bool = False) -> Any:
+        """Return a row for each pair: x, y, value, and low and high of its noise interval (95%).
+
+        With ``estimate`` also the estimate of MIC*, estimate_low and estimate_high (95%).
+        """
+        ends = self.interval()
+        columns: dict[str, Sequence[Any]] = {
             "x": [x for x, _ in self._named()],
             "y": [y for _, y in self._named()],
             "value": self.values,
-            "estimate": self.estimates,
-            "low": [low for low, _ in self.interval()],
-            "high": [high for _, high in self.interval()],
+            "low": [low for low, _ in ends],
+            "high": [high for _, high in ends],
         }
+        if estimate:
+            ends = self.estimate_interval()
+            columns["estimate"] = self.estimates
+            columns["estimate_low"] = [low for low, _ in ends]
+            columns["estimate_high"] = [high for _, high in ends]
         return frames.build(columns, backend)
 
     def _sound(self) -> bool:

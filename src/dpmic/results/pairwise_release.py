@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +46,8 @@ class PairwiseRelease(ScoredPairs):
     def _named(self) -> tuple[tuple[str, str], ...]:
         return self.pairs
 
-    def _kind(self) -> str:
-        return self.noise
+    def _kind(self) -> noises.Kind:
+        return cast("noises.Kind", self.noise)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

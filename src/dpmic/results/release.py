@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpmic import _validate
-from dpmic.results import html, noises
+from dpmic.errors import ParameterError
+from dpmic.results import html, inference, noises
 from dpmic.results.published import PublishedPair
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ class Release(PublishedPair):
     value : float
         The published number, in [0, 1].
     estimate : float
-        The best guess of MIC* that value and noise support. It follows from the value and from
-        what is public, so it costs no privacy (:mod:`dpmic.parameters.estimate`); of other
-        statistics than MIC it is the value.
+        A guess of MIC*, the value in the whole population, with an interval of its own:
+        :meth:`estimate_interval`. It follows from the value and from what is public, so it costs
+        no privacy (:mod:`dpmic.parameters.estimate`); of other statistics than MIC it is the
+        value. The number to show is ``value`` with its noise interval.
     mechanism, statistic : str
         How the number was made, and of what.
     """
@@ -63,6 +65,29 @@ class Release(PublishedPair):
         half = noises.half_width("laplace", self.scale, level) + 2 * self.granularity
         return noises.interval(self.value, half)
 
+    def estimate_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval for MIC*, the value in the whole population, around the estimate.
+
+        It covers the privacy noise and the sampling error together, and costs no privacy. How
+        often it contains MIC* was measured on relationships that it was not fitted to
+        (docs/decisions/0017-estimate-interval.md). Where parameters are not the default ones, or
+        nothing was measured, it is refused.
+        """
+        return self._evidence().interval(self.value, self.estimate, level)
+
+    def _shown_estimates(self) -> inference.Shown:
+        return inference.shown((self.estimate,), lambda: (self.estimate_interval(),))
+
+    def _evidence(self) -> inference.Evidence:
+        """Return what an interval for MIC* follows from, besides the value."""
+        if self.statistic != "mic":
+            raise ParameterError(
+                f"statistic = {self.statistic!r}",
+                "nothing is known of its population value",
+                "use interval() for the noise, or release statistic='mic'",
+            )
+        return inference.Evidence.of_noise(self, self.mechanism)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the value with its noise interval; needs matplotlib."""
         from dpmic.plots.releases import release
@@ -86,8 +111,7 @@ class Release(PublishedPair):
         low, high = self.interval()
         return (
             f"Release({self.statistic.upper()} of {self.names[0]} and {self.names[1]}: "
-            f"{self.value:.4f}, noise interval {low:.4f} to {high:.4f}, "
-            f"estimate {self.estimate:.4f}; n={self.n}, "
+            f"{self.value:.4f}, noise interval {low:.4f} to {high:.4f}; n={self.n}, "
             f"epsilon={_validate.upwards(self.epsilon)}, {self.mechanism})"
         )
 
@@ -95,8 +119,7 @@ class Release(PublishedPair):
         low, high = self.interval()
         rows = {
             f"{self.statistic.upper()}, private": f"{self.value:.4f}",
-            "estimate": f"{self.estimate:.4f}",
-            "noise interval, 95%": f"{low:.4f} to {high:.4f}",
+            "noise interval": f"{low:.4f} to {high:.4f} ({noises.COVERS})",
             "epsilon": _validate.upwards(self.epsilon),
             "mechanism": self.mechanism,
             "guarantee": self.guarantee,

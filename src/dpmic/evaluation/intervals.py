@@ -1,0 +1,206 @@
+"""Intervals for MIC*: how scores scatter for each MIC*, and how often intervals hold.
+
+Scores of default releases, without noise, are simulated on the 21 functions, with axes that fill
+their bounds in several ways. What is fitted to all of them is judged on relationships that it was
+not fitted to: on each function in turn, by a fit to the twenty others, and on curves and axes that
+are not among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic.evaluation import margins
+from dpmic.evaluation.expected import sample_scores, sample_values, strata
+from dpmic.evaluation.jobs import Run, Task
+from dpmic.evaluation.margins import Reshaped
+from dpmic.evaluation.relationships import NoisyFunction
+from dpmic.evaluation.scoring import SQUARE, Choice
+from dpmic.evaluation.tables import Table
+from dpmic.evaluation.tuning import mic_stars
+from dpmic.parameters.interval import KNOTS, Kind, Scores
+from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
+
+__all__ = ["LEVELS", "Sampling", "fit", "held", "measure"]
+
+Floats = NDArray[np.float64]
+
+EPSILONS = (0.1, 0.3, 1.0, 3.0)
+"""Those of the table of grids; beyond it grids stay, and scores without noise with them."""
+NOISY_EPSILONS = (*EPSILONS, 10.0)
+"""Those of noisy histograms, whose scores have their noise."""
+JUDGED = (0.1, 1.0, 10.0)
+LEVELS = (0.5, 0.8, 0.95, 0.99)
+REACH = 0.12
+"""Distributions count for a knot the more, the nearer their MIC* is, up to this,"""
+FAR = 1e-6
+"""and beyond by so little that only a knot without any within reach depends on them."""
+WIDER = 1.1
+"""Spreads are widened by this: functions yet unseen scatter more than those of the fit."""
+LEAST_SPREAD = 0.002
+DRAWS = 40
+WIDTHS = 4
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What is simulated: the functions of the fit, other curves, samples of each by n."""
+
+    fitted: tuple[NoisyFunction, ...]
+    unseen: tuple[NoisyFunction, ...]
+    iterations: Mapping[int, int]
+
+    @property
+    def sampled(self) -> list[Reshaped]:
+        """What samples are drawn from: all of them, on axes of several shapes."""
+        fitted = [Reshaped(q, margins.FITTED) for q in self.fitted]
+        return fitted + [Reshaped(q, margins.UNSEEN) for q in self.unseen]
+
+
+@dataclass(frozen=True)
+class _Simulated:
+    """Scores [distribution, sample] of one mechanism at one n and epsilon; of counts with noise."""
+
+    mechanism: str
+    n: int
+    epsilon: float
+    scores: Floats
+    kind: Kind
+    scale: float
+
+    @property
+    def values(self) -> Floats:
+        """What is published, [distribution, sample, draw]."""
+        if self.kind == "none":
+            return self.scores[..., None]
+        return np.clip(self.scores[..., None] + self.scale * strata(DRAWS), 0.0, 1.0)
+
+
+def measure(run: Run, sampling: Sampling) -> tuple[Table, Table]:
+    """Return the fitted distributions of scores, and the coverage of their intervals."""
+    targets = mic_stars(run, sampling.fitted + sampling.unseen)
+    which = np.array([q.function for q in sampling.fitted] + [0] * len(sampling.unseen))
+    rows: Table = []
+    judged: Table = []
+    for n in sampling.iterations:
+        for found in (*_laplace(run, sampling, n), *_counts(run, sampling, n)):
+            where = {"mechanism": found.mechanism, "n": n, "epsilon": found.epsilon}
+            if found.epsilon in (EPSILONS if found.kind == "laplace" else NOISY_EPSILONS):
+                fitted = fit(found.scores[which > 0], targets[which > 0])
+                rows.append({**where, **{name: _rounded(v) for name, v in vars(fitted).items()}})
+            if found.epsilon in JUDGED:
+                judged.append({**where, **_judged(found, targets, which)})
+    return _sorted(rows), _sorted(judged)
+
+
+def _sorted(rows: Table) -> Table:
+    return sorted(rows, key=lambda row: str(row["mechanism"]))
+
+
+def _rounded(numbers: Floats) -> list[float]:
+    return [round(float(number), DIGITS) for number in numbers]
+
+
+def fit(scores: Floats, targets: Floats) -> Scores:
+    """Return median and spreads of scores [distribution, sample] about each MIC*.
+
+    The median of score - MIC* is taken, which changes less along MIC* than scores do.
+    """
+    near = np.maximum(1 - np.abs(KNOTS[:, None] - targets) / REACH, FAR)
+    off = scores - targets[:, None]
+    middle = [knot + _median(off, weight) for knot, weight in zip(KNOTS, near, strict=True)]
+    median = np.clip(np.maximum.accumulate(middle), 0.0, 1.0)
+    rest = scores - np.interp(targets, KNOTS, median)[:, None]
+
+    def spread(side: Floats) -> Floats:
+        # Half of the distribution lies on each side, and has half of the mean square.
+        square = 2 * (near @ (side**2).mean(axis=1)) / near.sum(axis=1)
+        return np.asarray(np.maximum(WIDER * np.sqrt(square), LEAST_SPREAD))
+
+    return Scores(median, spread(np.minimum(rest, 0.0)), spread(np.maximum(rest, 0.0)))
+
+
+def _median(numbers: Floats, weights: Floats) -> float:
+    """Return the median of numbers [distribution, sample], weighted by distribution."""
+    order = np.argsort(numbers, axis=None)
+    reached = np.cumsum(np.repeat(weights, numbers.shape[1])[order])
+    return float(numbers.ravel()[order[np.searchsorted(reached, reached[-1] / 2)]])
+
+
+def held(known: Scores, values: Floats, targets: Floats, kind: Kind, scale: float) -> Floats:
+    """Return for every level and distribution how many intervals of its values hold its MIC*."""
+    rarity = known.rarity(values, targets[:, None, None], kind, scale)
+    return np.array([(rarity >= (1 - level) / 2).mean(axis=(1, 2)) for level in LEVELS])
+
+
+def _judged(found: _Simulated, targets: Floats, which: NDArray[np.int64]) -> dict[str, float]:
+    """Return coverage by level on functions left out of the fit and on other curves, and width."""
+    values, noise = found.values, (found.kind, found.scale)
+    share = np.empty((len(LEVELS), len(targets)))
+    for function in np.unique(which):
+        out, rest = which == function, (which != function) & (which > 0)
+        known = fit(found.scores[rest], targets[rest])
+        share[:, out] = held(known, values[out], targets[out], *noise)
+    seen, unseen = share[:, which > 0].mean(axis=1), share[:, which == 0].mean(axis=1)
+    known = fit(found.scores[which > 0], targets[which > 0])
+    some = values[which > 0][:, 0, :: max(values.shape[2] // WIDTHS, 1)].ravel()
+    ends = np.array([known.interval(value, *noise, 0.95) for value in some.tolist()])
+    named = [f"{level:.0%}" for level in LEVELS]
+    return {
+        **{f"left out, {name}": round(float(v), 3) for name, v in zip(named, seen, strict=True)},
+        **{f"unseen, {name}": round(float(v), 3) for name, v in zip(named, unseen, strict=True)},
+        "width, 95%": round(float(np.mean(ends[:, 1] - ends[:, 0])), 3),
+    }
+
+
+def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
+    """Score samples once on every default grid; noise is added later."""
+    losses = tuple(sorted({*EPSILONS, *JUDGED}))
+    settings: list[tuple[Any, Choice, float]] = []
+    for kind in (lambda e: MICrLaplace(e, SQUARE), MICeLaplace):
+        for epsilon in losses:
+            mechanism = kind(epsilon)
+            setting = mechanism.setting(n)
+            limits = setting.limits
+            choice = Choice(limits.B, limits.c, limits.lmax)
+            settings.append((mechanism, choice, setting.noise.scale))
+    wanted = tuple(dict.fromkeys((mechanism.name, choice) for mechanism, choice, _ in settings))
+    found = _stacked(run, "intervals", sampling, n, sampling.iterations[n], sample_scores, wanted)
+    known = dict(zip(wanted, found["scores"], strict=True))
+    for mechanism, choice, scale in settings:
+        own = known[mechanism.name, choice]
+        yield _Simulated(mechanism.name, n, mechanism.epsilon, own, "laplace", scale)
+
+
+def _counts(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
+    """Draw noisy histograms, which are searched anew for every epsilon."""
+    settings = [(e, MICrGeometric(e, SQUARE).setting(n)) for e in NOISY_EPSILONS]
+    sizes = tuple((epsilon, (setting.m, setting.limits.B)) for epsilon, setting in settings)
+    iterations = max(2, sampling.iterations[n] // 2)
+    found = _stacked(run, "intervals, noisy counts", sampling, n, iterations, sample_values, sizes)
+    for (epsilon, _), own in zip(settings, found["values"], strict=True):
+        yield _Simulated(MICrGeometric.name, n, epsilon, own, "none", 0.0)
+
+
+def _stacked(
+    run: Run,
+    stage: str,
+    sampling: Sampling,
+    n: int,
+    iterations: int,
+    function: Any,
+    wanted: Sequence[Any],
+) -> dict[str, Floats]:
+    """Return the arrays of all distributions, [what is wanted, distribution, sample]."""
+    tasks = [
+        Task(f"{stage}|{q.name}|{n}|{iterations}", function, (q, n, iterations, wanted))
+        for q in sampling.sampled
+    ]
+    results = run.results(f"{stage}, n = {n}", tasks)
+    return {name: np.stack([r[name] for r in results], axis=1) for name in results[0]}

@@ -1,0 +1,148 @@
+"""From a published value to an interval for MIC*: post-processing, at no cost of privacy.
+
+``scores.json`` says how scores of default grids are distributed for each MIC*, over relationships
+and samples: a normal distribution in two halves about its median (``dpmic reproduce
+intervals``). The noise is added to it in closed form. The interval holds every MIC* under which
+neither a value so small nor one so large is too rare, so it takes no strength of dependence for
+likelier than another (docs/decisions/0017-estimate-interval.md).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpmic.parameters.tuned import corners
+
+__all__ = ["KNOTS", "Kind", "Scores", "coverage", "lookup", "provenance", "simulated"]
+
+Floats = NDArray[np.float64]
+Kind = Literal["laplace", "gaussian", "none"]
+
+KNOTS = np.linspace(0.0, 1.0, 11)
+"""The values of MIC* at which distributions are stored; between them numbers are interpolated."""
+STEPS = 1000
+"""Parts of [0, 1] that are tried for MIC*."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores that relationships of each MIC* have: at ``KNOTS`` a median and two spreads.
+
+    ``below`` and ``above`` are the standard deviations of the two halves.
+    """
+
+    median: Floats
+    below: Floats
+    above: Floats
+
+    def interval(self, value: float, kind: Kind, scale: float, level: float) -> tuple[float, float]:
+        """Return every MIC* that the value does not speak against, at any level in (0, 1).
+
+        Examples
+        --------
+        >>> exact = Scores(KNOTS, 0 * KNOTS + 0.01, 0 * KNOTS + 0.01)
+        >>> [round(end, 2) for end in exact.interval(0.5, "laplace", 0.02, 0.95)]
+        [0.44, 0.56]
+        """
+        tried = np.linspace(0.0, 1.0, STEPS + 1)
+        rarity = self.rarity(value, tried, kind, scale)
+        possible = np.flatnonzero(rarity >= min((1 - level) / 2, rarity.max()))
+        low, high = max(possible[0] - 1, 0), min(possible[-1] + 1, STEPS)  # rounded outwards
+        return float(low / STEPS), float(high / STEPS)
+
+    def rarity(self, value: ArrayLike, mic_star: ArrayLike, kind: Kind, scale: float) -> Floats:
+        """Return how probable a value so small, or one so large, is under a MIC*: the lesser.
+
+        A value beyond the medians at both ends says no more than these: so the ends of [0, 1] are
+        never refused for a value beyond them, and clipping the value to [0, 1] changes nothing.
+        """
+        inside = np.clip(np.asarray(value, np.float64), self.median[0], self.median[-1])
+        at = np.asarray(mic_star, np.float64)
+        median, below, above = (
+            np.interp(at, KNOTS, numbers) for numbers in (self.median, self.below, self.above)
+        )
+        with np.errstate(all="ignore"):
+            smaller = 0.5 + 0.5 * (
+                _half(inside - median, above, kind, scale)
+                - _half(median - inside, below, kind, scale)
+            )
+        return np.asarray(np.minimum(smaller, 1 - smaller))
+
+
+def _half(t: Floats, spread: Floats, kind: Kind, scale: float) -> Floats:
+    """Return P(spread |Z| + noise <= t) for a standard normal Z."""
+    from scipy.special import erf, erfcx, ndtr, owens_t
+
+    if kind == "none":
+        return np.asarray(erf(np.maximum(t, 0.0) / spread / math.sqrt(2)))
+    if kind == "gaussian":  # skew-normal
+        z = t / np.hypot(spread, scale)
+        return np.asarray(ndtr(z) - 2 * owens_t(z, spread / scale))
+    # Laplace: of the integral over Z each part is exp(...) times a normal tail, which erfcx keeps
+    # from overflowing.
+    w, ratio, root = t / spread, spread / scale, math.sqrt(2)
+    p = np.maximum(w, 0.0)
+    bell, far = np.exp(-p * p / 2) / 2, erfcx(ratio / root) / 2
+    near = np.where(
+        p < ratio,
+        bell * erfcx(np.abs(ratio - p) / root),
+        np.exp(np.minimum(ratio * ratio / 2 - p * ratio, 0.0)) * ndtr(p - ratio),
+    )
+    positive = erf(p / root) - near + np.exp(-p * ratio) * far + bell * erfcx((p + ratio) / root)
+    return np.asarray(np.where(w > 0, positive, np.exp(np.minimum(w, 0.0) * ratio) * far))
+
+
+def lookup(mechanism: str, n: float, epsilon: float) -> Scores:
+    """Return the scores of a default release, interpolated in log n and log epsilon.
+
+    Outside of what was :func:`simulated` the nearest entry holds.
+
+    Examples
+    --------
+    >>> few, many = (lookup("micr-laplace", n, 1.0) for n in (100, 10_000))
+    >>> bool((few.below > many.below).all())
+    True
+    """
+    rows = _rows()[mechanism]
+    axes = tuple(sorted({key[i] for key in rows}) for i in (0, 1))
+    around = corners(axes[0], axes[1], n, epsilon)
+    return Scores(*np.sum([share * rows[key] for share, key in around], axis=0))
+
+
+def simulated(mechanism: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the least and the largest n, and epsilon, that were simulated."""
+    n, epsilon = zip(*_rows()[mechanism], strict=True)
+    return (min(n), max(n)), (min(epsilon), max(epsilon))
+
+
+def provenance() -> dict[str, Any]:
+    """Return the command, the seed and the iterations that made the table."""
+    return dict(_stored()["provenance"])
+
+
+def coverage() -> list[dict[str, Any]]:
+    """Return how often intervals held MIC* of relationships that they were not fitted to."""
+    return list(_stored()["coverage"])
+
+
+@lru_cache(maxsize=1)
+def _rows() -> dict[str, dict[tuple[float, float], Floats]]:
+    found: dict[str, dict[tuple[float, float], Floats]] = {}
+    for row in _stored()["rows"]:
+        numbers = np.array([row["median"], row["below"], row["above"]])
+        found.setdefault(row["mechanism"], {})[row["n"], row["epsilon"]] = numbers
+    return found
+
+
+@lru_cache(maxsize=1)
+def _stored() -> dict[str, Any]:
+    text = resources.files(__package__).joinpath("scores.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))

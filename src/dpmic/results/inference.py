@@ -1,0 +1,136 @@
+"""What a published value says of MIC*: post-processing, at no cost of privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpmic.errors import ParameterError
+from dpmic.parameters import interval, tuned
+from dpmic.results import noises
+
+if TYPE_CHECKING:
+    from dpmic.results.histogram_release import HistogramRelease
+    from dpmic.results.pairs import ScoredPairs
+    from dpmic.results.release import Release
+
+__all__ = ["COVERS", "FIXED", "Evidence", "Shown", "shown"]
+
+COVERS = "95%; covers the privacy noise and sampling error"
+"""What every display says of the interval of an estimate."""
+
+FIXED = "Each holds for a pair named beforehand, not for one chosen for its strength."
+"""What displays say of the intervals of several estimates."""
+
+NEARLY = 1e-5
+"""How far an epsilon that is read off a result may be from the one that chose its grids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How scores are distributed for each MIC*, and the noise that a value has besides."""
+
+    scores: interval.Scores
+    kind: interval.Kind
+    scale: float
+
+    @classmethod
+    def of_noise(
+        cls, result: Release | ScoredPairs, mechanism: str, kind: interval.Kind = "laplace"
+    ) -> Evidence:
+        """Return that of scores with noise.
+
+        Their grids suit the epsilon for which one score would have that noise. Beyond the table
+        of grids its end holds, so scores are known at every epsilon.
+        """
+        noise = noises.mean(kind, result.scale)
+        epsilon = result.sensitivity / noise / result.rows_per_person
+        _refuse_few(mechanism, result.n)
+        _refuse_own(
+            result.parameters,
+            [
+                {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
+                for near in (tuned.lookup(mechanism, result.n, e) for e in _around(epsilon))
+            ],
+        )
+        return cls(interval.lookup(mechanism, result.n, epsilon), kind, result.scale)
+
+    @classmethod
+    def of_counts(cls, result: HistogramRelease) -> Evidence:
+        """Return that of a noisy histogram, whose value has its noise already."""
+        epsilon = result.epsilon / result.rows_per_person
+        _refuse_few(result.mechanism, result.n)
+        least, most = interval.simulated(result.mechanism)[1]
+        if not least * (1 - NEARLY) <= epsilon <= most * (1 + NEARLY):
+            raise ParameterError(
+                f"epsilon = {epsilon:.6g} for one row",
+                f"noisy histograms were simulated for {least:g} to {most:g}",
+                "release with such an epsilon, or use mechanism='micr-laplace'",
+            )
+        _refuse_own(
+            result.parameters,
+            [
+                {"m": near.m, "B": near.B}
+                for near in (tuned.lookup_histogram(result.n, e) for e in _around(epsilon))
+            ],
+        )
+        return cls(interval.lookup(result.mechanism, result.n, epsilon), "none", 0.0)
+
+    def interval(self, value: float, estimate: float, level: float) -> tuple[float, float]:
+        """Return what MIC* may be; the estimate, which minimises an error, is always in it."""
+        share = noises.probability(level)
+        low, high = self.scores.interval(value, self.kind, self.scale, share)
+        return min(low, estimate), max(high, estimate)
+
+
+def _around(epsilon: float) -> tuple[float, ...]:
+    """Return what may have been asked for: sizes of grids jump at the entries of their table."""
+    return float(f"{epsilon:.5g}"), epsilon, epsilon * (1 - NEARLY), epsilon * (1 + NEARLY)
+
+
+def _refuse_few(mechanism: str, n: int) -> None:
+    """Refuse fewer records than were simulated; more of them only narrow what is known."""
+    least = interval.simulated(mechanism)[0][0]
+    if n < least:
+        raise ParameterError(
+            f"n = {n}",
+            f"intervals for MIC* were measured from n = {least:g} on",
+            "release more records",
+        )
+
+
+def _named(default: Any) -> str:
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _refuse_own(parameters: Mapping[str, Any], known: list[dict[str, Any]]) -> None:
+    """Refuse grids other than the default ones: how their scores relate to MIC* is not known."""
+    for name, default in known[0].items():
+        if name in parameters and parameters[name] not in [near[name] for near in known]:
+            raise ParameterError(
+                f"{name} = {parameters[name]!r}",
+                f"how scores relate to MIC* was measured for the default {_named(default)} alone",
+                f"release without {name}, or use interval(), which is about the noise alone",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The estimates of a result as displays show them, or why there is nothing to show.
+
+    ``rows`` have the estimate and the ends of its interval, for each pair.
+    """
+
+    rows: tuple[tuple[float | None, float | None, float | None], ...]
+    note: str
+
+
+def shown(guesses: Sequence[float], ends: Callable[[], Sequence[tuple[float, float]]]) -> Shown:
+    """Return estimates with their intervals; after a release no display may fail."""
+    try:
+        known = ends()
+    except ParameterError as refused:
+        return Shown(((None, None, None),) * len(guesses), f"not known: {refused.reason}")
+    rows = zip(guesses, known, strict=True)
+    return Shown(tuple((guess, low, high) for guess, (low, high) in rows), COVERS)
