@@ -250,7 +250,8 @@ def _labels(y: Any) -> list[Any]:
         raise _several(f"y has shape {tuple(y.shape)}")
     if isinstance(y, list | tuple | range):
         return list(y)
-    for name in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; numpy
+    # pyarrow; numpy and pandas, whose to_list warned for some years; polars
+    for name in ("to_pylist", "tolist", "to_list"):
         if hasattr(y, name):
             return list(getattr(y, name)())
     raise InputError(
