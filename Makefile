@@ -1,18 +1,21 @@
 # Two commands matter: `make demo` and `make test`. Each installs what it needs into .venv, once.
 PYTHON ?= python3
+OLDEST ?= python3.11
 BIN := .venv/bin
+IN_LOWEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/python -m pytest
 
-.PHONY: help demo test test-full lint docs bench bench-scale clean
+.PHONY: help demo test test-full test-lowest lint docs bench bench-scale clean
 
 help:
 	@echo "make demo       install into .venv, screen a real survey privately, write demo.html"
 	@echo "make test       install what tests need and run the quick ones (minutes)"
-	@echo "make test-full  run the slow evidence: live oracle, exhaustive searches, audits"
+	@echo "make test-full  run the slow evidence: live oracle, exhaustive searches, audits; and test-lowest"
+	@echo "make test-lowest  run the quick tests with the lowest versions that pyproject.toml allows"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation into site/index.html"
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make bench-scale  count 10^8 rows, beside DuckDB and Spark (4 GB of disk, minutes)"
-	@echo "make clean      remove .venv and caches"
+	@echo "make clean      remove .venv, .venv-lowest and caches"
 
 demo: .venv/demo.done
 	@$(BIN)/dpmic demo
@@ -22,9 +25,20 @@ test: .venv/test.done
 	@$(BIN)/python -m pytest -q -n auto -rs
 	@$(MAKE) --no-print-directory lint
 
-test-full: .venv/full.done
+test-full: .venv/full.done test-lowest
 	@echo "dpmic: running the slow evidence, half an hour or so"
 	@$(BIN)/python -m pytest -q -m full -n auto -rs
+
+# Only this Python has wheels of all lowest versions. The warning is matplotlib's use of pyparsing.
+ifneq ($(shell $(OLDEST) -c "print(1)" 2>/dev/null),)
+test-lowest: .venv-lowest/test.done
+	@echo "dpmic: running the quick tests with the lowest versions, some minutes"
+	@$(IN_LOWEST) -q -n auto -rs -W ignore::pyparsing.warnings.PyparsingDeprecationWarning
+	@$(IN_LOWEST) -q tests/engines --engine duckdb --engine dask
+else
+test-lowest:
+	@echo "dpmic: $(OLDEST) was not found, so the lowest versions are not tested"
+endif
 
 lint: .venv/test.done
 	@echo "dpmic: ruff and mypy"
@@ -43,7 +57,7 @@ bench-scale: .venv/full.done
 	@$(BIN)/python benchmarks/scale.py
 
 clean:
-	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 .venv/pip.done:
@@ -59,4 +73,13 @@ clean:
 .venv/%.done: pyproject.toml | .venv/pip.done
 	@echo "dpmic: installing into .venv (extra: $*)"
 	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+# The lowest version of each requirement is a constraint. Spark is left out: 400 MB to build.
+.venv-lowest/test.done: pyproject.toml
+	@echo "dpmic: installing the lowest versions into .venv-lowest"
+	@$(OLDEST) -m venv --clear .venv-lowest
+	@.venv-lowest/bin/python -m pip install --quiet --upgrade pip
+	@grep -oE '"[a-z-]+(\[[a-z]+\])?>=[0-9.]+"' $< | sed -E 's/"|\[.*\]//g; s/>=/==/' >.venv-lowest/lowest.txt
+	@.venv-lowest/bin/python -m pip install --quiet -c .venv-lowest/lowest.txt --editable '.[test,duckdb,dask]'
 	@touch $@

@@ -227,6 +227,13 @@ def test_categories_without_records_are_no_classes(table):
     assert mic_classif(table, y).tolist() == mic_classif(table, y.tolist()).tolist()
 
 
+def test_labels_are_read_without_a_warning_of_pandas(table, monkeypatch):
+    """pandas 2.1 deprecated one of the two ways to a list, of its arrays alone."""
+    monkeypatch.setattr(pd.Categorical, "to_list", lambda self: pytest.fail("deprecated"), False)
+    y = pd.Categorical(table[:, 0] > 0)
+    assert mic_classif(table, y).tolist() == mic_classif(table, table[:, 0] > 0).tolist()
+
+
 def test_inputs_are_left_alone(table):
     before, y = table.copy(), (table[:, 0] > 0).astype(int)
     mic_regression(table, y)

@@ -372,6 +372,7 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
             pl.Series([decimal.Decimal("0.1")]),
             pa.array([decimal.Decimal("0.1")]),
             _pandas_arrow([decimal.Decimal("0.1")]),
+            pa.nulls(2, pa.decimal256(40, 2)),
         ],
     ),
     "longdouble": (
@@ -410,7 +411,6 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
             pd.Series(pd.interval_range(0, 2)),
             pl.Series([object()], dtype=pl.Object),
             pa.nulls(2, pa.month_day_nano_interval()),
-            pa.nulls(2, pa.decimal256(40, 2)),
             pa.RunEndEncodedArray.from_arrays([1, 3], [1, 2]),
             [fractions.Fraction(1, 2)],
             [object()],

@@ -484,7 +484,10 @@ TABLES = {
     "one axis": (np.arange(9.0), "pass an array with two axes"),
     "lists": ([[1, 2], [3, 4]], "the table has type list"),
     "nothing": (None, "this is not a frame"),
-    "text": (as_pandas(9).assign(name="somebody"), "name .*: text is not a number"),
+    "text": (
+        as_pandas(9).assign(name=pd.array(["a"] * 9, "string")),
+        "name .*: text is not a number",
+    ),
     "no order": (as_pandas(9).assign(k=pd.Categorical(["a", "b", "a"] * 3)), "k .* have no order"),
     "infinite": (as_pandas(9).assign(far=INF), "far.*infinite values"),
     "missing": (as_pandas(9).assign(gap=np.nan), "gap: 9 of 9 values are missing"),

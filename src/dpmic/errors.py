@@ -101,7 +101,7 @@ class ParameterError(DpmicError, ValueError):
 
 
 class DependencyError(DpmicError, ImportError):
-    """An optional package is not installed."""
+    """An optional package is not installed, or too old."""
 
 
 class LedgerError(DpmicError):

@@ -333,7 +333,8 @@ def _labels(y: Any) -> list[Any]:
     y = _single(y)
     if isinstance(y, list | tuple | range):
         return list(y)
-    for name in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; numpy
+    # pyarrow; numpy and pandas, whose to_list warned for some years; polars
+    for name in ("to_pylist", "tolist", "to_list"):
         if hasattr(y, name):
             return list(getattr(y, name)())
     raise InputError(

@@ -12,7 +12,7 @@ import pytest
 from engine_works import rows
 
 from dpmic import frames
-from dpmic.errors import InputError, RefusedValueError
+from dpmic.errors import DependencyError, InputError, RefusedValueError
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,14 @@ def test_lazy_frames_of_narwhals_are_unwrapped():
     stream = frames.stream(nw.from_native(pl.LazyFrame({"x": [1, 2]})))
     assert stream.names == ("x",)
     assert sum(stream.fold(["x"], rows)) == 2
+
+
+@pytest.mark.parametrize("version", ["1.34.0", "1.36.1", "0.20.31"])
+def test_a_polars_that_loses_rows_is_refused(monkeypatch, version):
+    """When a query fails, it hands out the batches before and says nothing."""
+    monkeypatch.setattr(pl, "__version__", version)
+    with pytest.raises(DependencyError, match=rf"polars {version}: .*loses rows.*dpmic\[polars\]"):
+        frames.stream(pl.LazyFrame({"x": [1.0]}))
 
 
 def test_no_engine_is_loaded_to_find_out():

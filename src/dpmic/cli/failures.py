@@ -19,7 +19,7 @@ __all__ = ["REFUSED", "STOPPED", "WRONG", "Declined", "Stopped", "for_the_shell"
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
 
-# The base of errors in the use of a command, whether typer has it from click or brings its own.
+# The base of errors in the use of a command, which typer does not export.
 USAGE: type = typer.BadParameter.__mro__[2]
 
 # Options that remedies speak of as Python has them.
@@ -44,7 +44,7 @@ def told(error: BaseException, *, debug: bool) -> int:
     """Say what went wrong and return the exit code."""
     if isinstance(error, ClosedPipe):
         return 0
-    if type(error).__name__ == "NoArgsIsHelpError":  # click has had it since 8.2
+    if type(error).__name__ == "NoArgsIsHelpError":  # nor does it export this
         typer.echo(str(error), err=True)
         return WRONG
     if debug:

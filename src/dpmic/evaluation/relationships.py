@@ -115,7 +115,8 @@ class NoisyFunction:
         low, high = np.zeros(size - 1), np.ones(size - 1)
         for _ in range(60):
             middle = (low + high) / 2
-            below = weights @ (self._cdf(own, middle) - self._cdf(own, [0.0])) < wanted
+            parts = self._cdf(own, middle) - self._cdf(own, [0.0])
+            below = np.einsum("i,ij->j", weights, parts) < wanted  # see masses()
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(high)
 

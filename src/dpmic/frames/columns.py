@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -177,12 +178,16 @@ def _from_series(native: Any, name: str, categories: bool) -> NDArray[np.float64
     own = native.type if hasattr(native, "type") else native.dtype  # pyarrow says type
     if str(own).lower() == "null":
         return np.full(len(series), np.nan)
+    if str(own) == "halffloat":  # of pyarrow; narwhals has known it since 2.24
+        return _from_foreign(native.cast("float32"), name, categories)
     if isinstance(getattr(own, "subtype", own), np.dtype):
         return _from_numpy(np.asarray(native), name)  # pandas: sparse, or what numpy refuses too
     if getattr(own, "ordered", False):  # a flag of pyarrow that narwhals drops
         _check_categories(categories, name)
         return _from_dictionary(native, name)
-    raise _refusal(f"{name} has dtype {own}", type(dtype))
+    # Some versions of narwhals do not know the longer decimals of pyarrow.
+    kind = Decimal if str(own).startswith("decimal") else type(dtype)
+    raise _refusal(f"{name} has dtype {own}", kind)
 
 
 def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:

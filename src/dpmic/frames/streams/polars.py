@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dpmic.errors import DependencyError
 from dpmic.frames.streams.base import Batch, LocalStream, attempted, guarded
 
 __all__ = ["Lazy", "opened"]
@@ -16,10 +17,22 @@ ROWS = 2**16
 """Rows in a batch: polars would hand out millions at a time."""
 
 
+LEAST = (1, 37)
+"""The first version whose batches fail with their query: earlier ones end, and rows are lost."""
+
+
 def opened(data: Any) -> LocalStream | None:
     """Return the stream of a lazy frame, or None if the object is none."""
     polars = sys.modules.get("polars")
-    return Lazy(data, polars) if polars and isinstance(data, polars.LazyFrame) else None
+    if not polars or not isinstance(data, polars.LazyFrame):
+        return None
+    if tuple(map(int, polars.__version__.split(".")[:2])) < LEAST:
+        raise DependencyError(
+            f"polars {polars.__version__}",
+            "when a query fails, it loses rows without an error",
+            "pip install 'dpmic[polars]', or pass frame.collect()",
+        )
+    return Lazy(data, polars)
 
 
 class Lazy(LocalStream):
