@@ -349,7 +349,7 @@ def test_a_page_says_which_data_it_is_of_and_when_it_was_drawn(tmp_path):
     asked = {"data": frame, "epsilon": 1.0, "bounds": ((0, 500), (0, 500))}
     asked |= {"ledger": str(tmp_path / "l"), "dataset": "visits <2024>"}  # a path will do
     first, again = (page(dpmic.release("a", "b", **asked), ledger=ledger) for _ in range(2))
-    drawn = ledger.history()[0].answered_at
+    drawn = ledger.history()[0].answered_at[:16].replace("T", " ") + " UTC"
     assert "visits &lt;2024&gt;" in first
     assert "was drawn on" not in first
     assert f"it was drawn on {drawn} for the dataset visits &lt;2024&gt;" in again

@@ -376,7 +376,7 @@ def test_another_file_never_gets_the_first_ones_number(run, tmp_path):
     _, _, err = run(
         "release", "y2024.csv", *given[:-2], "--dataset", "visits 2024", "--report", "r.html"
     )
-    drawn = ledger.history()[0].answered_at
+    drawn = ledger.history()[0].answered_at[:16].replace("T", " ") + " UTC"
     assert f"note: this is the answer of {drawn} for the dataset 'visits 2024'" in err
     page = (tmp_path / "r.html").read_text()
     assert f"it was drawn on {drawn} for the dataset visits 2024" in page

@@ -130,7 +130,7 @@ class Consent:
                 result = call()
             if result.replayed is not None:
                 printing.note(
-                    f"note: this is the answer of {result.replayed} for the dataset "
+                    f"note: this is the answer of {result.drawn_on} for the dataset "
                     f"{result.dataset!r}, from the ledger; nothing was spent. Corrected or other "
                     "data needs another --dataset."
                 )

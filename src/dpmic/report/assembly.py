@@ -205,7 +205,7 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     again = []
     if result.replayed is not None:
         again.append(
-            f"The ledger gave this answer before: it was drawn on {result.replayed} for the "
+            f"The ledger gave this answer before: it was drawn on {result.drawn_on} for the "
             f"dataset {result.dataset}. To show it again cost nothing."
         )
     cost = {"this result, epsilon": _validate.upwards(result.epsilon)}

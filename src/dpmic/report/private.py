@@ -280,7 +280,7 @@ def _facts(result: Published) -> dict[str, str]:
         unit = f"one person, with at most {result.rows_per_person} records"
         if result.person is not None:
             unit += f", by {result.person}; further ones are not used"
-    named = {"dataset": result.dataset, "drawn on": result.replayed}
+    named = {"dataset": result.dataset, "drawn on": result.drawn_on}
     return {
         "records (n)": f"{result.n:,}",
         **{name: words for name, words in named.items() if words is not None},

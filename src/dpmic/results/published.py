@@ -7,6 +7,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -55,6 +56,13 @@ class Published(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
+    @property
+    def drawn_on(self) -> str | None:
+        """The time of ``replayed`` as people write it."""
+        if self.replayed is None:
+            return None
+        return f"{datetime.fromisoformat(self.replayed).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
     def _promise(self, what: str, delta: float = 0.0) -> str:
         """Return the sentence that may be printed beside the result."""
         epsilon = _validate.upwards(self.epsilon)
@@ -62,10 +70,10 @@ class Published(ABC):
         if self.person is not None:
             unit = f"one person (by {self.person}; of each only the first record is used) is"
         if self.rows_per_person > 1:
-            rule = f"at most {self.rows_per_person}"
-            if self.person is not None:
-                rule = f"by {self.person}, of which the first {self.rows_per_person} are used"
-            unit = f"all of one person's records, {rule}, are"
+            unit = f"all of one person's records, at most {self.rows_per_person}, are"
+        if self.rows_per_person > 1 and self.person is not None:
+            used = f"(by {self.person}; of each only the first {self.rows_per_person} are used)"
+            unit = f"all of one person's records {used} are"
         cost = f"epsilon = {epsilon}"
         bound = (
             f"no published result becomes more than exp({epsilon}) times as likely or as unlikely"
