@@ -742,6 +742,43 @@ def test_charges_that_do_not_add_up_are_refused(path, ledger, change):
         ledger.spend("s", 0.25, dataset=DATASET)
 
 
+def test_a_deleted_lock_file_does_not_let_the_faster_draw_win(path, ledger):
+    ledger.spend("q", 0.25, dataset=DATASET)
+
+    def draw():
+        Path(f"{path}.lock").unlink()
+        with ThreadPoolExecutor(1) as pool:  # another thread finds no lock, and draws as well
+            return pool.submit(ledger.settle, "q", lambda: '"faster"', dataset=DATASET).result()
+
+    with pytest.raises(LedgerError, match="deleted its lock file meanwhile, so nothing was"):
+        ledger.settle("q", draw, dataset=DATASET)
+    assert ledger.settle("q", never, dataset=DATASET) == '"faster"'
+
+
+def test_a_lock_file_deleted_while_others_wait_is_made_anew(path, ledger):
+    """Who waits for a file that has lost its name would hold a lock that nobody else sees."""
+    ledger.spend("q", 0.25, dataset=DATASET)
+    with ThreadPoolExecutor(1) as pool:
+        with ledger_file.locked(path):
+            waiting = pool.submit(ledger.spend, "r", 0.25, dataset=DATASET)
+            time.sleep(0.1)
+            Path(f"{path}.lock").unlink()
+        waiting.result()
+    assert Path(f"{path}.lock").exists()
+    assert ledger.spent == 0.5
+
+
+def test_the_lock_file_has_the_ledgers_permissions(path, ledger):
+    path.chmod(0o660)
+    ledger.spend("q", 0.25, dataset=DATASET)
+    assert Path(f"{path}.lock").stat().st_mode & 0o777 == 0o660
+
+
+def test_a_second_name_is_refused(path, ledger):
+    os.link(path, path.with_name("other"))
+    assert "a hard link, under which it could be overspent" in refusal(path)
+
+
 def test_a_lock_that_is_lost_leaves_the_other(path, ledger, monkeypatch):
     """Somebody deletes the lock file: SQLite's own lock still holds."""
     monkeypatch.setattr(ledger_file, "TIMEOUT", 0.1)

@@ -347,7 +347,7 @@ class TestResult:
             ((at,), (error,)) = mark.get_data()
             assert at == getattr(row, against)
             assert np.log(error) == pytest.approx(np.interp(np.log(at), x, y), abs=1e-8)
-        assert ("wished: 0.05" in lines) == ("error" in asked)
+        assert ("target: 0.05" in lines) == ("error" in asked)
         assert lines["always 0.5"].get_ydata()[0] == planned.guess
 
     def test_plot_on_given_axes(self):

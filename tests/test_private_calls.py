@@ -176,3 +176,29 @@ def test_the_first_rows_of_each_person(most):
     kept = first_rows(who, None, 300, most)
     expected = pd.DataFrame({"who": who}).groupby("who").head(most).index.tolist()
     assert kept.tolist() == expected
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "screen"])
+def test_an_answer_is_never_given_for_another_unit(ledger, name):
+    """The same question by household and by patient are two, and arrays of them have no names."""
+    who = pd.DataFrame({"house": np.arange(N) // 2, "patient": np.arange(N)[::-1] // 2, 3: 0, 4: 0})
+    who[3], who[4] = who["house"], who["patient"]
+    both = FRAME.join(who)
+    kept = {"ledger": ledger, "dataset": "visits"}
+    if name not in ("test", "bounds"):
+        kept["allow_noisy"] = True
+    labels = ("house", "patient") if name == "matrix" else ("house", "patient", 3, 4)
+    found = [CALLS[name](both, person=label, **kept) for label in labels]
+    assert [result.person for result in found] == [str(label) for label in labels]
+    assert len(ledger.history()) == len(labels)
+    assert not any(result.replayed for result in found)
+
+
+def test_arrays_of_identifiers_have_no_name_to_keep_an_answer_under(ledger):
+    series = {"x": FRAME["age"], "y": FRAME["dose"], "epsilon": 1.0, "bounds": ((0, 1), (0, 1))}
+    kept = {"ledger": ledger, "dataset": "visits"}
+    with pytest.raises(dpmic.ParameterError, match="arrays have none; pass a frame"):
+        dpmic.release(**series, person=np.arange(N), **kept)
+    named = pd.Series(np.arange(N), name="patient")
+    assert dpmic.release(**series, person=named, **kept).person == "patient"
+    assert len(ledger.history()) == 1

@@ -301,6 +301,20 @@ def test_iterators_that_cannot_be_remembered_are_refused(people, wrap):
             dpmic.release("age", "pay", data=wrap(rows), epsilon=1, bounds=BOUNDS, B=20, c=5)
 
 
+def test_a_reader_that_was_refused_midway_is_not_taken_for_all_of_its_rows(people, ledger):
+    """One bad value in the second of three batches: the third alone must not be published."""
+    parts = people.to_batches(max_chunksize=400)
+    bad = parts[1].to_pylist()
+    bad[7]["pay"] = None
+    parts[1] = pa.RecordBatch.from_pylist(bad, parts[1].schema)
+    reader = pa.RecordBatchReader.from_batches(parts[0].schema, parts)
+    options = {"epsilon": 1.0, "bounds": BOUNDS, "B": 20, "c": 5, "allow_noisy": True}
+    for words in ("column pay", "it was used before"):
+        with pytest.raises(dpmic.InputError, match=words):
+            dpmic.release("age", "pay", data=reader, ledger=ledger, dataset="people", **options)
+    assert ledger.spent == 0
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_words_of_a_failing_iterator_are_not_repeated(people, ledger, late):
     def rows():

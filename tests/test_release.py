@@ -477,7 +477,7 @@ def test_stored_answers_of_one_kind_have_one_length(value):
 
 def test_arrays_have_no_names_to_keep_an_answer_under(ledger):
     for x, y in ((X, Y), (X, FRAME.dose), (FRAME.age, Y)):
-        with pytest.raises(dpmic.ParameterError, match="arrays have no column names"):
+        with pytest.raises(dpmic.ParameterError, match="by column names, and arrays have none"):
             dpmic.release(x, y, epsilon=1, bounds=BOX, ledger=ledger, dataset="people")
     with pytest.raises(dpmic.ParameterError, match="it is not a Ledger"):
         ask(ledger=3, dataset="people")

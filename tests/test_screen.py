@@ -362,7 +362,7 @@ def test_the_spend_is_committed_before_anything_is_drawn(ledger, monkeypatch):
 
 def test_arrays_need_a_name(ledger):
     bounds = [(0, 1)] * 5
-    with pytest.raises(dpmic.ParameterError, match="arrays have no column names"):
+    with pytest.raises(dpmic.ParameterError, match="by column names, and arrays have none"):
         ask(MATRIX, bounds=bounds, ledger=ledger, dataset="people")
     assert ledger.spent == 0
 

@@ -117,4 +117,4 @@ class BoundsReminder(UserWarning):
 
 
 class NoiseWarning(UserWarning):
-    """The noise will be too large for values to mean anything; known before data is read."""
+    """A private range will be rough; known before data is read."""

@@ -160,7 +160,7 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert "from MIC*" in shown
     assert "noise 95% of values are within 0.0" in shown
     assert "one in ten unrelated pairs is published as 0.0" in shown
-    assert "protects a person, who has one row (not checked: dpmic takes your word;" in shown
+    assert "protects a person, who has one row (not checked, dpmic takes your word;" in shown
     assert shown.index("note: bounds must") < shown.index("Spend it?")  # afterwards is too late
     assert err.endswith("dpmic: nothing was spent\n")
     assert ledger.spent == 0
@@ -268,7 +268,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
         ([*RELEASE, *SURE, "--ledger", "no.ledger"], "dpmic ledger create no.ledger --epsilon 3"),
         (
             [*SCREEN, *SURE, "--top", "2", "--epsilon", "0.1"],
-            "or --allow-noisy to publish all the same",
+            "or --allow-noisy to publish anyway",
         ),
         ([*SCREEN, *SURE], "--top, --all: one of both is needed"),
         ([*SCREEN, *SURE, "--all", "--top", "1"], "--top, --all: one of both is needed"),
@@ -320,7 +320,7 @@ def test_warnings_are_notes(run, monkeypatch):
 def test_a_word_that_is_taken_is_said(run):
     """Without a column of identifiers nobody can check how many rows a person has."""
     _, _, err = run(*RELEASE, "--rows-per-person", "5", "--yes")
-    assert "protects a person, with at most 5 rows (not checked: dpmic takes your word" in err
+    assert "protects a person, with at most 5 rows (not checked, dpmic takes your word" in err
     _, _, err = run(*RELEASE, "--person", "id", "--yes")
     assert "takes your word" not in err
 

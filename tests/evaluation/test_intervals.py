@@ -32,12 +32,11 @@ def run(tmp_path, monkeypatch):
 
 
 class TestFit:
-    rng = np.random.default_rng(7)
-    targets = rng.uniform(size=400)
+    targets = np.random.default_rng(7).uniform(size=400)
 
     def scores(self, spread=0.05):
         centre = 0.1 + 0.8 * self.targets
-        return centre[:, None] + spread * self.rng.normal(size=(400, 60))
+        return centre[:, None] + spread * np.random.default_rng(8).normal(size=(400, 60))
 
     def test_it_finds_median_and_spread(self):
         known = fit(self.scores(), self.targets)
@@ -46,7 +45,7 @@ class TestFit:
             assert side[1:-1] == pytest.approx(0.05 * intervals.WIDER, rel=0.1)
 
     def test_each_side_has_its_spread(self):
-        z = self.rng.normal(size=(400, 60))
+        z = np.random.default_rng(9).normal(size=(400, 60))
         scores = 0.8 * self.targets[:, None] + z * np.where(z < 0, 0.03, 0.01)
         known = fit(scores, self.targets)
         assert known.below[1:-1] == pytest.approx(0.03 * intervals.WIDER, rel=0.15)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpmic.cli.amounts import chance, cost, share
+from dpmic.cli.failures import for_the_shell
 from dpmic.cli.printing import Answer
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def plan(result: Plan) -> Answer:
         title=result._title(),
         heads=head,
         rows=lines,
-        below=result._remarks(),
+        below=[for_the_shell(remark) for remark in result._remarks()],
         json=lambda: json.dumps(
             {**facts, "rows": [dict(zip(fields, row, strict=True)) for row in rows]}
         ),

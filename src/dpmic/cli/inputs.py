@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,19 +35,13 @@ def read(
         )
     remedy = "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
     asked = files.Asked(columns, labels, private, remedy)
+    reader = files.read
+    if private:  # whose errors hold nothing of what was read
+        from dpmic.privacy import domain
+
+        reader = domain.private(files.read)
     with progress.reading() as tell:
-        return _reader(private)(file, asked, tell)
-
-
-def _reader(private: bool) -> Callable[..., pyarrow.Table]:
-    """Return what reads a file; errors of a private one hold nothing of what was read."""
-    from dpmic import files
-
-    if not private:
-        return files.read
-    from dpmic.privacy.domain import private as kept
-
-    return kept(files.read)
+        return reader(file, asked, tell)
 
 
 def names(written: Sequence[str] | None) -> list[str] | None:

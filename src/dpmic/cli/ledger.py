@@ -89,8 +89,8 @@ def _remarks(entries: list[Entry]) -> list[str]:
     remarks = []
     if any(entry.dataset is None for entry in entries):
         remarks.append(
-            "Entries without a dataset are of an older dpmic. They count as spent, and are never "
-            "given as an answer again."
+            "Entries without a dataset come from an older dpmic. They count as spent and are never "
+            "replayed."
         )
     if not all(entry.answered for entry in entries):
         remarks.append("Pending questions are charged. Asking them again is free.")

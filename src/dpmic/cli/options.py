@@ -88,7 +88,7 @@ Person = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Names the person; of each only the first row is used (or --rows-per-person).",
+        help="Names the person; of each only the first row is used.",
     ),
 ]
 Rows = Annotated[
@@ -96,7 +96,8 @@ Rows = Annotated[
     typer.Option(
         "--rows-per-person",
         min=1,
-        help="At most so many rows of a person; the noise grows with them.",
+        help="At most so many rows of a person; the noise grows with them. With --person the "
+        "first so many of each are used.",
     ),
 ]
 LedgerFile = Annotated[
@@ -104,15 +105,15 @@ LedgerFile = Annotated[
     typer.Option(
         "--ledger",
         metavar="LEDGER",
-        help="The people's budget; needs --dataset. The same question about the same dataset is "
-        "answered from it for nothing.",
+        help="The people's budget; needs --dataset. Asking the same again about the same "
+        "dataset is free.",
     ),
 ]
 Dataset = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="What the data are called, as 'visits 2024'; corrected data needs another name.",
+        help="The name of the data, such as 'visits 2024'; corrected data needs a new one.",
     ),
 ]
 Name = Annotated[str | None, typer.Option(hidden=True)]  # deprecated

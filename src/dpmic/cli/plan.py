@@ -63,7 +63,7 @@ def audit(
     """Attack a mechanism, to disprove its epsilon.
 
     It is run many times on two made datasets that differ in one record, which takes a minute.
-    What comes of it is a lower bound on epsilon: it can disprove a claim, and never prove one.
+    The result is a lower bound on epsilon: it can disprove a claim, never prove one.
 
     The exit code is 1 if the claim is disproved.
     """

@@ -34,7 +34,7 @@ Whom must this protect?
   1  each row is another person
   2  a column names the person; of each only the first row is used
 """
-TRUSTED = "not checked: dpmic takes your word; --person COLUMN enforces it"
+TRUSTED = "not checked, dpmic takes your word; --person COLUMN enforces it"
 SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 
 
@@ -50,7 +50,10 @@ class Unit:
     def words(self) -> str:
         """The unit in words."""
         if self.person is not None and self.rows > 1:
-            return f"a person, by {self.person}; the first {self.rows} rows of each are used"
+            return (
+                f"a person, by {self.person}; the first {self.rows} rows of each are used, and how "
+                "many of them a person has is not protected"
+            )
         if self.person is not None:
             return f"a person, by {self.person}; the first row of each is used"
         if self.rows > 1:

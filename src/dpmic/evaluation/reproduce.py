@@ -40,7 +40,7 @@ Part = Literal["synthetic", "real", "parameters", "errors", "intervals"]
 KEYS = {contender.key for contender in CONTENDERS}
 PARTS: tuple[Part, ...] = ("parameters", "synthetic", "real", "errors", "intervals")
 ENDS = (0.02, 0.97, 0.997)
-"""For intervals, also functions that are hidden by noise and such as are nearly noiseless."""
+"""For intervals, also functions that noise hides, and functions that are nearly noiseless."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Relationships that nothing was tuned or fitted on: to judge what was fitted to the 21 functions.
 
-As those are they mixtures of 100 round Gaussians along a curve, restricted to the unit square.
+Like those, they are mixtures of 100 round Gaussians along a curve, restricted to the unit square.
 Not all of the curves are graphs of functions.
 """
 

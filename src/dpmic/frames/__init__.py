@@ -15,6 +15,7 @@ from dpmic.frames.tables import (
     read,
     read_all,
     refuse_single,
+    series_name,
     table,
 )
 
@@ -38,6 +39,7 @@ __all__ = [
     "read",
     "read_all",
     "refuse_single",
+    "series_name",
     "stream",
     "table",
 ]

@@ -28,6 +28,7 @@ __all__ = [
     "read",
     "read_all",
     "refuse_single",
+    "series_name",
     "table",
 ]
 
@@ -80,7 +81,7 @@ def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> 
         for label in picked:
             _check_unique(str(label), texts.count(str(label)))  # 1 and "1" are called the same
         return Source(tuple(frame[label] for label in picked), tuple(map(str, picked)), True)
-    names = [_series_name(values) for values in columns]
+    names = [series_name(values) for values in columns]
     called = (name or role for name, role in zip(names, roles, strict=True))
     return Source(columns, tuple(called), all(names))
 
@@ -282,7 +283,8 @@ def _check_unique(name: str, count: int) -> None:
         )
 
 
-def _series_name(values: Any) -> str:
+def series_name(values: Any) -> str:
+    """Return what a series is called; nothing for what has no name."""
     name = getattr(values, "name", None)
     return str(name) if isinstance(name, (str, int, tuple)) else ""
 

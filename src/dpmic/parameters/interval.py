@@ -3,8 +3,8 @@
 ``scores.json`` says how scores of default grids are distributed for each MIC*, over relationships
 and samples: a normal distribution in two halves about its median (``dpmic reproduce
 intervals``). The noise is added to it in closed form. The interval holds every MIC* under which
-neither a value so small nor one so large is too rare, so it takes no strength of dependence for
-likelier than another (docs/decisions/0017-estimate-interval.md).
+neither a value so small nor one so large is too rare, so it assumes no strength of dependence to
+be more likely than another (docs/decisions/0017-estimate-interval.md).
 """
 
 from __future__ import annotations

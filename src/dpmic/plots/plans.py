@@ -28,7 +28,7 @@ def plan(planned: Plan, ax: Axes | None) -> Axes:
             ax.plot([place], [error], "o", color=line.get_color())
     ax.axhline(planned.guess, color="0.5", linestyle="--", label="always 0.5")
     if planned.error is not None:
-        ax.axhline(planned.error, color="0.5", linestyle=":", label=f"wished: {planned.error:g}")
+        ax.axhline(planned.error, color="0.5", linestyle=":", label=f"target: {planned.error:g}")
     _decades(ax)
     ax.set_xlabel(against)
     ax.set_ylabel(f"expected error of the {planned.of}")

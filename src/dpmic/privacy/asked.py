@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from dpmic import _validate, frames
@@ -43,7 +44,11 @@ def bounded_contributions(
             "keep one row for each person beforehand, or pass rows_per_person=...",
         )
     kept = opened(lambda: source.take(frames.first_rows(person, data, source.n, rows)))
-    return kept, person if isinstance(person, str) else "person"
+    if data is not None:
+        return kept, str(person)
+    name = frames.series_name(person)
+    # A ledger must tell this question from the same one about other units.
+    return replace(kept, named=kept.named and bool(name)), name or "person"
 
 
 def columns_of(*columns: Any, data: Any, person: Any, rows: int = 1) -> tuple[Source, str | None]:

@@ -53,8 +53,8 @@ def audit(
 ) -> AuditBound:
     """Try to disprove a mechanism's epsilon.
 
-    That it was not disproved shows that this attack found nothing, and no more: what shows that a
-    claim is true is its proof.
+    Not disproved means only that this attack found nothing. Only the proof shows that a claim is
+    true.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Steps(Generic[Private, Exact]):
     read: Callable[[], Private]
     compute: Callable[[Private], Exact]
     publish: Callable[[Exact], str]
-    load: Callable[[], object] = bool  # which does nothing
+    load: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Account:
         if self.name is None and not source.named:
             raise ParameterError(
                 "ledger",
-                "arrays have no column names, by which a ledger tells questions apart",
-                "pass a frame and the names of its columns",
+                "it identifies questions by column names, and arrays have none",
+                "pass a frame, and the names of its columns (and of the one with identifiers)",
             )
         public = {**asked, "name": self.name, "columns": source.names, "n": source.n}
         return json.dumps(public, sort_keys=True)

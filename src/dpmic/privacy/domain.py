@@ -31,9 +31,9 @@ MOST_IN_MEMORY = 2**31 - 1
 
 
 def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Let no error of a function that is given records carry one of them away.
+    """Strip what could hold records from every error of a function.
 
-    Every function that people hand records to for a release is made by this. It runs under
+    Every function that people hand records to for a release is decorated with this. It runs under
     numpy's usual arithmetic: a program may have turned underflow and the like into errors, which
     would then depend on the data, or come between a draw and its storage. Whatever fails
     inside, a traceback that prints local variables, a debugger or a crash reporter would show

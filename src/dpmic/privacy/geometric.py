@@ -115,7 +115,7 @@ class MICrGeometric(Mechanism):
                 f"n = {setting.n}",
                 f"the counts would be little more than noise of scale {setting.noise.scale:.2g}",
                 "pass more data, a larger epsilon or mechanism='micr-laplace', or allow_noisy=True "
-                "to publish all the same",
+                "to publish anyway",
             )
 
     def setting(self, n: int) -> GeometricSetting:

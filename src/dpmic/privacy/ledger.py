@@ -215,7 +215,7 @@ class Ledger:
         # the entry until the draw is stored, so that a second process waits and then finds the
         # answer. If draw() raises, the commit fails or the process dies, its draw is gone. Nobody
         # has seen that one, so the question, still charged, may be drawn again for free.
-        with locked(self.path):
+        with locked(self.path) as alone:
             with self._transaction() as connection:
                 row = _find(connection, dataset, question)
             if row is None:
@@ -226,9 +226,12 @@ class Ledger:
                 )
             if row.answer is None:
                 unseen = _Unseen(draw)
+                if not alone():
+                    reason = "somebody deleted its lock file meanwhile, so nothing was released"
+                    raise LedgerError(str(self.path), reason, "ask again, which is free")
                 with self._transaction() as connection:
                     # Answers are never overwritten, and what is not a text is none.
-                    update = "UPDATE entries SET answer = ?1, answered = ?2 WHERE id = ?3"
+                    update = "UPDATE entries SET answer = ?1, answered_at = ?2 WHERE id = ?3"
                     update += " AND answer IS NULL AND typeof(?1) = 'text'"
                     stored = connection.execute(update, (unseen.text, _now(), row.id))
                     if stored.rowcount != 1:
@@ -398,7 +401,7 @@ class _Row(NamedTuple):
     units: int
     units_delta: int
     answer: str | None
-    answered: str | None
+    answered_at: str | None
 
 
 SELECT = f"SELECT {', '.join(_Row._fields)} FROM entries"
@@ -433,7 +436,7 @@ def _entry(row: _Row) -> Entry:
         answered=row.answer is not None,
         answer=row.answer,
         dataset=row.dataset,
-        answered_at=row.answered,
+        answered_at=row.answered_at,
     )
 
 

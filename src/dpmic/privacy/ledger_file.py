@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -35,7 +36,7 @@ CREATE TABLE budget (total INTEGER NOT NULL CHECK (typeof(total) = 'integer'),
 CREATE TABLE entries (id INTEGER PRIMARY KEY, time TEXT NOT NULL, question TEXT NOT NULL,
     units INTEGER NOT NULL CHECK (typeof(units) = 'integer' AND units > 0),
     units_delta INTEGER NOT NULL CHECK (typeof(units_delta) = 'integer' AND units_delta >= 0),
-    answer TEXT, dataset TEXT, answered TEXT, UNIQUE (dataset, question))"""
+    answer TEXT, dataset TEXT, answered_at TEXT, UNIQUE (dataset, question))"""
 
 # Schema 2 knew no datasets. Its entries keep none, so that they count and are never found again.
 UPGRADE = f"""
@@ -69,6 +70,7 @@ REFUSALS = {
     sqlite3.SQLITE_READONLY: ("it is read-only", WRITABLE),
     sqlite3.SQLITE_CANTOPEN: ("it, or the journal beside it, cannot be opened", WRITABLE),
     sqlite3.SQLITE_FULL: ("the disk is full", f"free some space, {AGAIN}"),
+    sqlite3.SQLITE_ERROR: ("its tables are not those of a ledger", RESTORE),
     sqlite3.SQLITE_CORRUPT: ("it is damaged", RESTORE),
     sqlite3.SQLITE_NOTADB: ("it is damaged, or was never a ledger", RESTORE),
 }
@@ -85,6 +87,9 @@ def place(path: str | os.PathLike[str]) -> Path:
         raise LedgerError(place, "it is a folder", "pass the path of a file in it")
     if not os.path.isdir(folder):
         raise LedgerError(place, f"there is no folder {folder}", "make the folder first")
+    if os.path.isfile(place) and os.stat(place).st_nlink > 1:
+        reason = "it has a second name, a hard link, under which it could be overspent"
+        raise LedgerError(place, reason, "remove one of the two names")
     if _is_remote(place, _mounts()):
         reason = "locks are unreliable on network drives, so the budget could be overspent"
         raise LedgerError(place, reason, "keep the ledger on a local disk")
@@ -114,56 +119,6 @@ def _is_remote(place: str, mounts: str) -> bool:
     return place.startswith("\\\\") or NETWORK.fullmatch(kind) is not None
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep a ledger to this thread, by a lock on a file beside it.
-
-    SQLite's own locks are POSIX record locks. Whatever opens and closes the ledger in this process,
-    such as a backup, drops them; this lock it does not.
-    """
-    descriptor = _lock_file(path)
-    try:
-        _wait(descriptor, path)
-        try:
-            yield
-        finally:
-            _io.unlock(descriptor)
-    finally:
-        _open_locks.discard(descriptor)
-        os.close(descriptor)
-
-
-def _lock_file(path: Path) -> int:
-    """Open the file beside a ledger that is locked in its stead. It is never deleted."""
-    beside = f"{path}.lock"
-    flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        try:
-            descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | flags, 0o666)
-        except PermissionError:  # somebody else's, which can be locked all the same
-            descriptor = os.open(beside, os.O_RDONLY | flags)
-    except OSError as error:
-        reason = f"its lock file {beside} cannot be opened ({error.strerror})"
-        raise LedgerError(str(path), reason, WRITABLE) from None
-    _open_locks.add(descriptor)
-    return descriptor
-
-
-def _wait(descriptor: int, path: Path) -> None:
-    """Lock the open file, or refuse after TIMEOUT seconds."""
-    end = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            return _io.lock(descriptor)
-        except BlockingIOError:
-            if time.monotonic() > end:
-                raise LedgerError(str(path), *REFUSALS[sqlite3.SQLITE_BUSY]) from None
-        except OSError as error:
-            reason = f"its folder has no file locks ({error.strerror})"
-            raise LedgerError(str(path), reason, "keep the ledger on a local disk") from None
-        time.sleep(PAUSE)
-
-
 # A forked child must inherit neither an open SQLite connection, whose locks it would take for its
 # own for ever, nor the descriptor of a lock, which it would keep after its parent's death.
 _in_transaction = threading.RLock()
@@ -183,6 +138,86 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_in_transaction.release,
         after_in_child=_after_fork_in_child,
     )
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[Callable[[], bool]]:
+    """Keep a ledger to this thread, by a lock on a file beside it.
+
+    SQLite's own locks are POSIX record locks. Whatever opens and closes the ledger in this process,
+    such as a backup, drops them; this lock it does not. What is yielded tells whether the lock
+    still keeps others out: it does not where somebody has deleted its file.
+    """
+    beside, descriptor = f"{path}.lock", _locked_file(path)
+    try:
+        yield lambda: _is_file(descriptor, beside)
+    finally:
+        _io.unlock(descriptor)
+        _close(descriptor)
+
+
+def _locked_file(path: Path) -> int:
+    """Open and lock the file that is locked in a ledger's stead."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        descriptor = _lock_file(path)
+        try:
+            _wait(descriptor, path, end)
+            if _is_file(descriptor, f"{path}.lock"):
+                return descriptor
+        except BaseException:
+            _close(descriptor)
+            raise
+        _close(descriptor)  # deleted while we waited: others lock the new one
+
+
+def _lock_file(path: Path) -> int:
+    """Open the file beside a ledger, which has the ledger's permissions. It is never deleted."""
+    beside = f"{path}.lock"
+    flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with _in_transaction:  # no fork before the descriptor is noted
+            try:
+                descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | flags, 0o666)
+            except PermissionError:  # somebody else's, which can be locked all the same
+                descriptor = os.open(beside, os.O_RDONLY | flags)
+            _open_locks.add(descriptor)
+    except OSError as error:
+        reason = f"its lock file {beside} cannot be opened ({error.strerror})"
+        remedy = (
+            f"give everybody who uses the ledger the right to read and write that file, {AGAIN}"
+        )
+        raise LedgerError(str(path), reason, remedy) from None
+    with suppress(OSError, AttributeError):  # somebody else's, no ledger yet, or no modes
+        os.fchmod(descriptor, stat.S_IMODE(os.stat(path).st_mode))
+    return descriptor
+
+
+def _close(descriptor: int) -> None:
+    _open_locks.discard(descriptor)
+    os.close(descriptor)
+
+
+def _is_file(descriptor: int, path: str) -> bool:
+    """Tell whether an open file still has its name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _wait(descriptor: int, path: Path, end: float) -> None:
+    """Lock the open file, or refuse when the time has come."""
+    while True:
+        try:
+            return _io.lock(descriptor)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise LedgerError(str(path), *REFUSALS[sqlite3.SQLITE_BUSY]) from None
+        except OSError as error:
+            reason = f"its folder has no file locks ({error.strerror})"
+            raise LedgerError(str(path), reason, "keep the ledger on a local disk") from None
+        time.sleep(PAUSE)
 
 
 @contextmanager

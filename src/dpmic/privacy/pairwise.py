@@ -123,8 +123,8 @@ def release_pairwise(
     whole.remind()
     steps = plan.question.steps(lambda scores: _text(plan.publish(scores)))
     asked = {**plan.question.asked, "mechanism": "pairwise", "delta": plan.delta}
-    cost = plan.noise.epsilon, plan.noise.delta
-    return charged.settle(PairwiseRelease, found.source, asked, cost[0], steps, cost[1])
+    epsilon, delta = plan.noise.epsilon, plan.noise.delta
+    return charged.settle(PairwiseRelease, found.source, asked, epsilon, steps, delta)
 
 
 @dataclass(frozen=True)

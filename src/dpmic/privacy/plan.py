@@ -12,7 +12,7 @@ from dpmic.errors import ParameterError
 from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
 from dpmic.privacy.domain import opened, private
-from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism
+from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism, Mechanism, Setting
 from dpmic.results.plan import Expected, Kind, Plan
 
 __all__ = ["plan"]
@@ -133,9 +133,13 @@ class _Question:
         note = place.note
         if place.n is not None and place.epsilon is not None and not self._gap(surface):
             found = asdict(surface.at(place.n, place.epsilon / self.rows))
-            found["scale"] = _scale(mechanism, place.n, place.epsilon, self.rows)
+            made = _made(mechanism, place.epsilon, self.rows)
+            setting = made.setting(place.n)
+            found["scale"] = setting.noise.scale
             remarks = _beyond(surface, place.n, place.epsilon / self.rows), _blind(found)
-            note = "; ".join(filter(None, (note, *remarks, _unit(mechanism))))
+            note = "; ".join(
+                filter(None, (note, *remarks, _refused(made, setting), _unit(mechanism)))
+            )
         return Expected(
             mechanism=mechanism,
             needs_bounds=_needs_bounds(mechanism),
@@ -257,10 +261,18 @@ def _needs_bounds(mechanism: str) -> bool:
     return "bounds" in MECHANISMS[mechanism].__dataclass_fields__
 
 
-def _scale(mechanism: str, n: int, epsilon: float, rows: int) -> float:
-    """Return the scale of the noise that a release would have."""
+def _made(mechanism: str, epsilon: float, rows: int) -> Mechanism:
+    """Return the mechanism of a default release."""
     options: dict[str, Any] = {"bounds": SQUARE} if _needs_bounds(mechanism) else {}
-    made = MECHANISMS[mechanism](
+    return MECHANISMS[mechanism](
         epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=True, **options
     )
-    return made.setting(n).noise.scale
+
+
+def _refused(mechanism: Mechanism, setting: Setting) -> str:
+    """Say where a release would be refused for its noise."""
+    try:
+        mechanism.refuse_noisy(setting)
+    except ParameterError:
+        return "so noisy a release is refused unless you pass allow_noisy=True"
+    return ""

@@ -109,8 +109,7 @@ def test(x: str, y: str, *, draws: int, **options: Any) -> Preview:
     """Look ahead to :func:`dpmic.release_test`."""
     _validate.whole(draws, "draws", least=testing.LEAST_DRAWS, most=testing.MOST_DRAWS)
     n, asked = _columns(x, y, **options)
-    testing.RankTables.planned(n, asked)  # refuses too few records
-    return Preview(n, asked)
+    return Preview(n, testing.RankTables.planned(n, asked).noise(asked).epsilon)
 
 
 def _columns(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import warnings
-from statistics import NormalDist
 
 from dpmic.errors import BoundsReminder, NoiseWarning, ParameterError
 from dpmic.results import noises
@@ -56,10 +54,7 @@ def noise_in_words(kind: str, scale: float) -> str:
     0.23 or more
     """
     half = noises.half_width(kind, scale, 0.95)
-    if kind == "laplace":
-        seen = -scale * math.log(2 * UNRELATED)  # P(noise > t) = exp(-t / scale) / 2
-    else:
-        seen = scale * NormalDist().inv_cdf(1 - UNRELATED)
+    seen = noises.half_width(kind, scale, 1 - 2 * UNRELATED)  # noise is symmetric
     return (
         f"95% of values are within {half:.2g} of the score, and one in ten unrelated pairs is "
         f"published as {min(seen, 1.0):.2g} or more"
@@ -72,7 +67,7 @@ def refuse_noisy_value(kind: str, scale: float, allowed: bool, remedy: str) -> N
         raise ParameterError(
             "the noise is too large",
             noise_in_words(kind, scale),
-            f"{remedy}, or allow_noisy=True to publish all the same",
+            f"{remedy}, or allow_noisy=True to publish anyway",
         )
 
 

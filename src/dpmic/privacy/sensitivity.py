@@ -42,7 +42,7 @@ Number = TypeVar("Number", float, Decimal)
 
 # 50 digits. Cancellation costs at most 15 of them while n <= 2**40, and SLACK covers what is left.
 _DIGITS = Context(prec=50)
-_SLACK = 1 + Decimal("1e-30")
+_SLACK = Decimal("1." + 29 * "0" + "1")  # a sum would be rounded to 28 digits here
 _LN2 = _DIGITS.ln(Decimal(2))
 
 

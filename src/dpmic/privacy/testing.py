@@ -96,7 +96,7 @@ def release_test(
     repeats = _validate.whole(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, keeper = columns_of(x, y, data=data, person=person)
     tables = RankTables.planned(source.n, private_to)
-    added = noise.calibrate(tables.sensitivity, private_to)
+    added = tables.noise(private_to)
 
     def publish(computed: tuple[float, Floats]) -> str:
         score, null = computed
@@ -161,6 +161,10 @@ class RankTables:
         exact = 2 * math.sqrt(self.parts * moved) / self.n
         rounding = 2 * math.sqrt(self.parts) * (2 * self.parts + 16) * 2**-52
         return (exact + 2 * rounding) * (1 + 2**-50)
+
+    def noise(self, epsilon: float) -> noise.Laplace:
+        """Return the noise of a release at this epsilon."""
+        return noise.calibrate(self.sensitivity, epsilon)
 
     def score(self, pair: Pair) -> float:
         """Compute the statistic, ties in a fresh secret order: never to be shown."""

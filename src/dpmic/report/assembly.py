@@ -202,21 +202,22 @@ def _unknown(result: object) -> ParameterError:
 
 def _spending(result: Published, ledger: Budget | None) -> Part:
     """Return what the result cost, and what the ledger still allows."""
-    again = []
+    note = (
+        "No ledger was used, so this spending is not tracked. Losses add up: add whatever else is "
+        "published about the same people by hand."
+    )
     if result.replayed is not None:
-        again.append(
-            f"The ledger gave this answer before: it was drawn on {result.drawn_on} for the "
-            f"dataset {result.dataset}. To show it again cost nothing."
+        note = (
+            f"A ledger gave this answer before: it was drawn on {result.drawn_on} for the "
+            f"dataset {result.dataset}. Showing it again cost nothing."
         )
+    elif ledger is not None:
+        note = "What was spent so far includes this result."
     cost = {"this result, epsilon": _validate.upwards(result.epsilon)}
     delta = getattr(result, "delta", 0.0)
     if delta:
         cost["this result, delta"] = _validate.upwards(delta)
     if ledger is None:
-        note = (
-            "No ledger was used, so this spending is not tracked. Losses add up: add whatever else "
-            "is published about the same people by hand."
-        )
         return Part("What was spent", facts(cost) + paragraphs(note))
     total, spent, left = ledger.total, ledger.spent, ledger.remaining
     cost |= {
@@ -230,8 +231,7 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
             "left, delta": _validate.downwards(ledger.remaining_delta),
         }
     drawn = meter(spent / total, f"{100 * spent / total:.0f}% of the budget of epsilon is spent")
-    note = "What was spent so far includes this result, and holds for the time of this report."
-    return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(*again, note))
+    return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
 
 
 def _made(content: Content, command: str | None) -> Part:
@@ -289,8 +289,6 @@ def _summary(content: Content) -> str:
         what += f", epsilon = {content.facts['epsilon']}"
     if "dataset" in content.facts:
         what += f", {content.facts['dataset']}"
-    if "drawn on" in content.facts:
-        what += f", drawn on {content.facts['drawn on']} and kept by a ledger"
     return f"{what}, reported on {datetime.now(UTC):%Y-%m-%d}"
 
 

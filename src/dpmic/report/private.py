@@ -113,6 +113,7 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
         "MEV": decimals(result.mev),
         "MCN": decimals(result.mcn()),
     }
+    guess = (words.ESTIMATE,) if estimate else ()
     caption = (
         f"The counts of {first} and {second} in {result.m} by {result.m} cells, with noise, made "
         f"to add up to the {plural(result.n, 'record')}. The fuller the colour, the more records; "
@@ -126,10 +127,7 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
             Part("The result", cards(numbers)),
             Part("The noisy histogram", figure(histogram(result), caption) + _counts(result)),
         ),
-        reading=(
-            *(words.MIC, words.COUNTS, *(words.ESTIMATE,) * estimate),
-            *(words.MINE, words.EPSILON),
-        ),
+        reading=(words.MIC, words.COUNTS, *guess, words.MINE, words.EPSILON),
         facts={**_facts(result), **_noise(result), "mechanism": result.mechanism},
     )
 
@@ -269,7 +267,7 @@ def _reading(result: ScoredPairs, estimate: bool) -> tuple[str, ...]:
 
 
 def _noise_words(estimate: bool) -> tuple[str, ...]:
-    return (words.VALUE, words.INTERVAL, *(words.ESTIMATE,) * estimate)
+    return words.VALUE, words.INTERVAL, *((words.ESTIMATE,) if estimate else ())
 
 
 def _facts(result: Published) -> dict[str, str]:

@@ -42,8 +42,8 @@ ESTIMATE = (
     "The estimate is a guess of MIC*, the value in the whole population, made from the published "
     "value and the size of its noise. Its interval covers the noise and the sampling error "
     "together: in simulations on relationships that it was not fitted to, it contained MIC* in "
-    "at least 93% of cases. It takes columns that fill their bounds for granted, and pairs that "
-    "were named beforehand, not chosen for their strength."
+    "at least 93% of cases. It assumes that the records do not lie in a small corner of their "
+    "bounds, and that the pair was named beforehand, not chosen for its strength."
 )
 INTERVAL = (
     "The noise interval tells how far the noise may have moved the value: with a probability of "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COVERS", "FIXED", "Evidence", "Shown", "shown"]
 
-COVERS = "95%; covers the privacy noise and sampling error"
+COVERS = "95%; covers the privacy noise and sampling error where records fill most of their bounds"
 """What every display says of the interval of an estimate."""
 
 FIXED = "Each holds for a pair named beforehand, not for one chosen for its strength."

@@ -66,11 +66,12 @@ class Published(ABC):
     def _promise(self, what: str, delta: float = 0.0) -> str:
         """Return the sentence that may be printed beside the result."""
         epsilon = _validate.upwards(self.epsilon)
-        unit = "one record is"
+        unit, others = "one record is", "any other"
         if self.person is not None:
             unit = f"one person (by {self.person}; of each only the first record is used) is"
         if self.rows_per_person > 1:
             unit = f"all of one person's records, at most {self.rows_per_person}, are"
+            others = "as many others"
         if self.rows_per_person > 1 and self.person is not None:
             used = f"(by {self.person}; of each only the first {self.rows_per_person} are used)"
             unit = f"all of one person's records {used} are"
@@ -87,7 +88,7 @@ class Published(ABC):
             )
         public = "".join(f", {name} = {_plain(v)}" for name, v in self.parameters.items())
         return (
-            f"{what} differentially private with {cost}: if {unit} replaced by any other, "
+            f"{what} differentially private with {cost}: if {unit} replaced by {others}, "
             f"{bound}; public are n = {self.n}{public}."
         )
 

@@ -1,4 +1,4 @@
-"""The p-values of many pairs: each against its own permutations, or shared with its likes.
+"""The p-values of many pairs: against permutations of their own, or shared by equal nulls.
 
 Under independence the TICe of a pair depends on n and on the ties of both columns alone. Pairs that
 agree in these have the same null, and each p-value stays exact when they share its draws. Pairs
@@ -88,7 +88,7 @@ class Pools:
 
     def __init__(self, draws: Draws) -> None:
         self._draws, self._lock, self._bytes = draws, Lock(), 0
-        self._known: OrderedDict[bytes, Pool] = OrderedDict()  # the least lately used comes first
+        self._known: OrderedDict[bytes, Pool] = OrderedDict()  # the least recently used comes first
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._draws,)

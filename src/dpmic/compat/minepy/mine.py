@@ -320,7 +320,7 @@ def _mic_and_tic(scores: Iterator[Score]) -> tuple[Floats, Floats]:
 def _real(value: Any, name: str) -> float:
     """Return a number."""
     try:
-        number = math.fsum([value])  # as float(value), which reads text too
+        number = math.fsum([value])  # float() would read text too
     except TypeError:
         reason, remedy = f"{name} must be a real number", f"pass a number for {name}"
         raise ParameterTypeError(f"{name} = {shown(value)}", reason, remedy) from None

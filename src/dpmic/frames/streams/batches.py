@@ -109,7 +109,7 @@ class Reader(LocalStream):
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         if self._reader is None:
             raise _spent("a RecordBatchReader")
-        reader, self._reader = self._reader, None
+        reader, self._reader = _begun(self._reader), None
         for batch in guarded(reader, "a RecordBatchReader", "check what it reads from"):
             yield Batch(batch.select(list(columns)), None)
 
@@ -136,7 +136,7 @@ def _begun(source: Iterable[Any]) -> Iterator[Any]:
         return source
     raise InputError(
         f"an iterator of type {kind}",
-        "nobody could see later that batches were taken from it",
+        "dpmic could not notice a second use",
         "pass a generator, (batch for batch in batches), or a list",
     )
 
@@ -145,7 +145,7 @@ def _check_arrow(batch: Any, number: int) -> None:
     import pyarrow as pa
 
     if not isinstance(batch, pa.RecordBatch | pa.Table):
-        # Only of the first nothing is told by its number.
+        # The number of a later batch would reveal something about the data.
         refusal = InputError if number == 1 else UnreadableError
         raise refusal(
             f"batch {number} has type {type(batch).__name__}",
