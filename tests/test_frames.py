@@ -108,7 +108,7 @@ def test_nulls_become_nan_or_errors(make: Callable[..., Any], values: list[Any])
     count = values.count(None)
     message = refuses(f"x: {count} of", pair, make(values), values)
     assert message.endswith(
-        'the first at position 1; pass missing="drop" (--missing drop), or correct them.'
+        'the first at position 1; pass missing="drop", or correct them.'
     )
 
 

@@ -126,7 +126,7 @@ def test_deltas_are_charged_beside_epsilons(path):
             ask("r", 0.75, 1e-7, dataset=DATASET)
     assert len(ledger.history()) == 2
     assert Ledger(path).remaining_delta == Ledger(path, delta=1e-6).remaining_delta
-    with pytest.raises(LedgerError, match=r"delta = 1e-05: .* leave delta out"):
+    with pytest.raises(LedgerError, match=r"delta = 1e-05: .* open it without delta"):
         Ledger(path, epsilon=1.0, delta=1e-5)
 
 
@@ -264,7 +264,9 @@ def test_opening_again(path, ledger):
     ledger.spend("q", 0.25, dataset=DATASET)
     for again in (Ledger(path), Ledger(str(path), 1), Ledger(path, epsilon=np.float32(1))):
         assert again.spent == 0.25
-    with pytest.raises(LedgerError, match=r"epsilon = 2.0: .* total of 1.0; leave epsilon out"):
+    with pytest.raises(
+        LedgerError, match=r"epsilon = 2.0: .* total of 1.0; open it without epsilon"
+    ):
         Ledger(path, epsilon=2.0)
 
 

@@ -338,8 +338,8 @@ def test_columns_are_points(tmp_path):
     source = page(score, points=(x, y))
     assert "Each dot is a record" in source
     assert "60 points of x across and y up" in source
-    for points in (x, (x,), "xy"):
-        with pytest.raises(ParameterError, match="two columns are needed; pass points="):
+    for points in (x, (x,), "xy", ("x", "y")):
+        with pytest.raises(ParameterError, match="two columns are needed; pass the columns"):
             page(score, points=points)
 
 

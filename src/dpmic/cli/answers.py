@@ -203,7 +203,7 @@ def pairs(result: Screening | PairwiseRelease, estimate: bool = False) -> Answer
     heads: Sequence[str] = ("x", "y", "MIC", "noise from", "to (95%)")
     fields: Sequence[str] = ("x", "y", *PRIVATE)
     guesses: Sequence[tuple[float | None, ...]] = [()] * len(result.values)
-    below = [f"Noise intervals: {noises.COVERS}.", result.guarantee]
+    below = [f"Noise interval: {noises.COVERS}.", result.guarantee]
     if estimate:
         shown = result._shown_estimates()
         guesses, heads = shown.rows, (*heads, *ESTIMATE_HEADS)

@@ -35,6 +35,7 @@ Whom must this protect?
   2  a column names the person; of each only the first row is used
 """
 TRUSTED = "not checked, dpmic takes your word; --person COLUMN enforces it"
+UNTRACKED = "none, so this spending is not tracked; add --ledger FILE --dataset NAME"
 SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 
 
@@ -117,6 +118,8 @@ class Consent:
         unit = _unit(one_row, person, rows, several)
         if yes and unit.person is None:
             printing.note(f"note: protects {unit.words}")
+        if yes and ledger is None:
+            printing.note(f"note: ledger: {UNTRACKED}")
         return cls(unit, checked, yes)
 
     def publish(
@@ -186,7 +189,7 @@ class Consent:
 
     def _book(self, view: Preview) -> str:
         if self.ledger is None:
-            return "none, so this spending is not tracked; add --ledger FILE --dataset NAME"
+            return UNTRACKED
         now, rest = self.ledger.remaining, view.rest(self.ledger) or 0.0
         return (
             f"{left(now)} of {total(self.ledger.total)} left, {left(rest)} after this "

@@ -269,7 +269,7 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
         raise RefusedValueError(
             name,
             f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            'pass missing="drop" (--missing drop), or correct them',
+            'pass missing="drop", or correct them',
             name,
         )
 

@@ -337,7 +337,8 @@ def _other_total(which: str, asked: object, path: object, stored: float) -> Ledg
     return LedgerError(
         f"{which} = {asked!r}",
         f"the ledger {path} has a total of {stored!r}",
-        f"leave {which} out: the budget of a group is fixed once",
+        f"open it without {which} (dpmic ledger show), or make another for other people: the "
+        "budget of a group is fixed once",
     )
 
 

@@ -57,7 +57,7 @@ def noise_in_words(kind: str, scale: float) -> str:
     seen = noises.half_width(kind, scale, 1 - 2 * UNRELATED)  # noise is symmetric
     return (
         f"95% of values are within {half:.2g} of the score, and one in ten unrelated pairs is "
-        f"published as {min(seen, 1.0):.2g} or more"
+        f"published as {f'{seen:.2g} or more' if seen < 1 else '1'}"
     )
 
 

@@ -151,9 +151,11 @@ def _pair(points: Any) -> Pair | None:
     """Return two columns with their names, complete records only."""
     if points is None or isinstance(points, Pair):
         return points
-    if not isinstance(points, tuple) or len(points) != 2:
+    if not isinstance(points, tuple) or len(points) != 2 or str in map(type, points):
         raise ParameterError(
-            f"points = {shown(points)}", "two columns are needed", "pass points=(x, y)"
+            f"points = {shown(points)}",
+            "two columns are needed",
+            "pass the columns themselves: points=(frame.age, frame.dose)",
         )
     return frames.pair(*points, missing="drop")
 
