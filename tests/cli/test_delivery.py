@@ -162,7 +162,7 @@ def test_what_cannot_be_printed_is_in_the_report(run, ledger, monkeypatch, tmp_p
     assert "it is in r.html" in last
     code, _, err = run(*RELEASE, *SURE, "--report", "other.html")
     assert "its epsilon is spent and no ledger keeps it; it is in other.html" in err
-    assert "data" not in err
+    assert "somebody's data" not in err
 
 
 @pytest.mark.parametrize("show", [broken, full, closed])
