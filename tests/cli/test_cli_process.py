@@ -69,6 +69,26 @@ def test_a_closed_pipe_is_quiet(people):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a shell's pipe")
+def test_a_closed_pipe_loses_no_result_that_was_paid_for(people):
+    """Also where a table is printed, whose library ends the program at a closed pipe."""
+    given = [*DPMIC, "release", "people.csv", "a", "b", "--epsilon", "1", *commands.BOUNDS]
+    given += ["--one-row-per-person", "--yes"]
+    codes, said = [], []
+    for more in (["--report", "r.html"], []):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([*given, *more], stdout=writer, stderr=subprocess.PIPE, text=True)
+        os.close(writer)
+        codes.append(done.returncode)
+        said.append(done.stderr)
+    assert codes == [0, 2]
+    assert "differentially private" in (people / "r.html").read_text()
+    *_, result, line = said[1].splitlines()
+    assert dpmic.Release.from_json(result).n == commands.N
+    assert line.endswith("its epsilon is spent and no ledger keeps it; it is printed above.")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c(people):
     running = subprocess.Popen(

@@ -159,6 +159,10 @@ def stdout() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
+    except SystemExit as stopped:
+        if isinstance(stopped.__context__, BrokenPipeError):  # as rich ends where a pipe is closed
+            raise ClosedPipe from None
+        raise
     except OSError as error:
         _silence()
         # Windows says EINVAL of a closed pipe.
