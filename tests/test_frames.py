@@ -107,9 +107,7 @@ def test_nulls_become_nan_or_errors(make: Callable[..., Any], values: list[Any])
     same(column(make(values), "a"), [NAN if v is None else float(v) for v in values])
     count = values.count(None)
     message = refuses(f"x: {count} of", pair, make(values), values)
-    assert message.endswith(
-        'the first at position 1; pass missing="drop", or correct them.'
-    )
+    assert message.endswith('the first at position 1; pass missing="drop", or correct them.')
 
 
 @engines(ENGINES)

@@ -136,7 +136,7 @@ class _Question:
             made = _made(mechanism, place.epsilon, self.rows)
             setting = made.setting(place.n)
             found["scale"] = setting.noise.scale
-            remarks = _beyond(surface, place.n, place.epsilon / self.rows), _blind(found)
+            remarks = _beyond(surface, place.n, place.epsilon / self.rows), self._blind(found)
             note = "; ".join(
                 filter(None, (note, *remarks, _refused(made, setting), _unit(mechanism)))
             )
@@ -198,6 +198,11 @@ class _Question:
         note = f"less than {epsilon:g} was not simulated" if each == surface.epsilon[0] else ""
         return _Place(self.n, epsilon, note)
 
+    def _blind(self, found: dict[str, Any]) -> str:
+        """Say where always guessing 0.5 would be better."""
+        worse = found[self.of] > errors.constant()[0]
+        return f"its {self.of} would err more than always guessing 0.5" if worse else ""
+
     def _curve(self, surface: Surface, place: _Place) -> tuple[tuple[float, float], ...]:
         """Return the error against epsilon, or n where that is sought, as far as the place."""
         if self.n is None:
@@ -242,13 +247,6 @@ def _beyond(surface: Surface, n: int, epsilon: float) -> str:
     if epsilon > surface.epsilon[-1]:
         past.append(f"epsilon = {surface.epsilon[-1]:g}")
     return f"simulated up to {' and '.join(past)}, whose errors stand here" if past else ""
-
-
-def _blind(found: dict[str, Any]) -> str:
-    """Say what errs more than always guessing 0.5."""
-    guess, _ = errors.constant()
-    worse = [kind for kind in ("value", "estimate") if found[kind] > guess]
-    return f"its {' and its '.join(worse)} would err more than always guessing 0.5" if worse else ""
 
 
 def _unit(mechanism: str) -> str:

@@ -15,7 +15,7 @@ __all__ = ["Expected", "Kind", "Plan"]
 
 Kind = Literal["value", "estimate"]
 
-HEADS = ("mechanism", "bounds", "noise scale", "value", "(90%)", "estimate", "(90%)")
+HEADS = ("mechanism", "bounds", "noise scale", "error", "(90%)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +134,19 @@ class Plan:
         lines = [[HEADS[0], *extra, *HEADS[1:]]]
         for row in self.rows:
             found = {"n": _whole(row.n), "epsilon": _loss(row.epsilon), "error": ""}[self.sought]
-            errors = (row.value, row.value_upper, row.estimate, row.estimate_upper)
+            errors = getattr(row, self.of), getattr(row, f"{self.of}_upper")
             bounds = "needed" if row.needs_bounds else "not needed"
             numbers = map(_digits, (row.scale, *errors))
             lines.append([row.mechanism, *([found] if extra else []), bounds, *numbers])
-        guess = 2 * [_digits(self.guess), _digits(self.guess_upper)]
+        guess = _digits(self.guess), _digits(self.guess_upper)
         lines.append(["always 0.5", *(["-"] if extra else []), "not needed", "-", *guess])
         return lines
 
     def _remarks(self) -> list[str]:
         """Return what is said below the table."""
         return [
-            "Expected distance of a release's value, and of its estimate, from MIC*; (90%): what "
-            "nine of ten releases do not exceed.",
+            f"Error: the expected distance of a release's {self.of} from MIC*. (90%): the error "
+            "that 90% of releases do not exceed.",
             "Simulated on relationships of all strengths with known bounds. Nothing was spent.",
             *(f"{row.mechanism}: {row.note}." for row in self.rows if row.note),
         ]
