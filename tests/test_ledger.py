@@ -670,45 +670,51 @@ def test_a_draw_that_uses_the_ledger_is_refused(ledger, monkeypatch):
 # --- what others do to the file ------------------------------------------------------------------
 
 
-def spend_one(path):
-    """Spend 1.0 in another process, as often as it fits; return how often."""
-    code = (
-        "import sys\nfrom dpmic.errors import BudgetError\n"
-        "from dpmic.privacy.ledger import Ledger\n"
-        "ledger, paid = Ledger(sys.argv[1]), 0\n"
-        "for i in range(3):\n"
-        "    try: ledger.spend(f'other {i}', 1.0, dataset='d')\n"
-        "    except BudgetError: break\n"
-        "    paid += 1\n"
-        "print(paid)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
+class SlowDraw:
+    """A draw that begins when it is called and ends when it is told to."""
+
+    def __init__(self):
+        self.begun, self.end = threading.Event(), threading.Event()
+
+    def __call__(self):
+        self.begun.set()
+        self.end.wait(60)
+        return '"drawn"'
+
+
+SPENDER = """
+import sys
+from dpmic.errors import BudgetError
+from dpmic.privacy.ledger import Ledger
+
+print("ready", flush=True)
+ledger, paid = Ledger(sys.argv[1]), 0
+for i in range(3):
+    try:
+        ledger.spend(f"other {i}", 1.0, dataset="d")
+    except BudgetError:
+        break
+    paid += 1
+print(paid)
+"""
 
 
 def test_a_backup_during_a_draw_does_not_let_others_overspend(path):
     """Opening and closing the file drops SQLite's locks: 3.0 was once published of 2.0."""
-    ledger = Ledger(path, epsilon=2.0)
+    ledger, draw = Ledger(path, epsilon=2.0), SlowDraw()
     ledger.spend("q", 1.0, dataset=DATASET)
-    drawing, end = threading.Event(), threading.Event()
-
-    def draw():
-        drawing.set()
-        end.wait(60)
-        return '"drawn"'
-
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(1) as pool:
         settled = pool.submit(ledger.settle, "q", draw, dataset=DATASET)
-        drawing.wait(60)
+        draw.begun.wait(60)
         path.read_bytes()
-        paid = pool.submit(spend_one, path)
-        time.sleep(1)  # the other process waits for the lock now
-        path.read_bytes()
-        end.set()
-        assert settled.result() == '"drawn"'
-        assert paid.result() == 1
+        command = [sys.executable, "-c", SPENDER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout.readline() == "ready\n"
+            time.sleep(0.5)  # it waits for the lock now
+            path.read_bytes()
+            draw.end.set()
+            assert settled.result() == '"drawn"'
+            assert other.stdout.read() == "1\n"
     assert ledger.spent == 2.0
     assert sum(units(path)) == 2 * UNIT
     assert ledger.answer("q", dataset=DATASET) == '"drawn"'
@@ -838,17 +844,11 @@ def test_a_fork_during_other_threads_transactions_does_not_block_the_child(path,
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_during_a_draw_waits_for_it_and_holds_no_lock(path, ledger):
+    draw = SlowDraw()
     ledger.spend("q", 0.25, dataset=DATASET)
-    drawing, end = threading.Event(), threading.Event()
-
-    def draw():
-        drawing.set()
-        end.wait(60)
-        return '"drawn"'
-
     with ThreadPoolExecutor(1) as pool:
         settled = pool.submit(ledger.settle, "q", draw, dataset=DATASET)
-        drawing.wait(60)
+        draw.begun.wait(60)
         pid = os.fork()
         if not pid:  # the child asks, too, and gets the parent's answer
             try:
@@ -856,7 +856,7 @@ def test_a_fork_during_a_draw_waits_for_it_and_holds_no_lock(path, ledger):
                 os._exit(0 if text == '"drawn"' else 1)
             except BaseException:
                 os._exit(2)
-        end.set()
+        draw.end.set()
         assert settled.result() == '"drawn"'
         assert os.waitpid(pid, 0)[1] == 0
 
