@@ -52,6 +52,10 @@ def test_an_answer_is_never_given_for_another_dataset(ledger, name):
     assert (first.replayed, other.replayed) == (None, None)
     assert again.replayed == ledger.history()[0].answered_at
     assert again == first
+    told = f"(stored answer of {again.drawn_on})"
+    assert told in repr(again)
+    assert told in again._repr_html_()
+    assert "stored answer" not in repr(first) + first._repr_html_()
     assert [result.dataset for result in (first, other)] == ["visits 2024", "visits 2025"]
     assert [entry.dataset for entry in ledger.history()] == ["visits 2024", "visits 2025"]
     assert type(first).from_json(again.to_json()).replayed == again.replayed

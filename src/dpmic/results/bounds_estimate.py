@@ -78,7 +78,7 @@ class BoundsEstimate(Published):
             )
         else:
             told = f"none found: {self.n} records are too few for this epsilon"
-        epsilon = _validate.upwards(self.epsilon)
+        epsilon = self._cost
         return f"BoundsEstimate(range of {self.name}: {told}; epsilon={epsilon})"
 
     def _repr_html_(self) -> str:
@@ -86,7 +86,7 @@ class BoundsEstimate(Published):
             f"range of {self.name}": f"{self.low:.12g} to {self.high:.12g}",
             "records outside, at most": f"{self.outside} of {self.n}",
             "with probability": f"{_validate.all_but(self.failure)} or more",
-            "epsilon": _validate.upwards(self.epsilon),
+            "epsilon": self._cost,
             "guarantee": self.guarantee,
         }
         if not self.found:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames, summaries
+from dpmic import frames, summaries
 from dpmic.errors import ParameterError
 from dpmic.results import html, inference
 from dpmic.results.mine import MineStatistics
@@ -145,7 +145,7 @@ class HistogramRelease(MineStatistics, Release):
         return (
             f"HistogramRelease({first!r} and {second!r}: {self.m} x {self.m} cells, "
             f"MIC of the noisy counts {self.value:.4f}, {BIASED}; n={self.n}, "
-            f"epsilon={_validate.upwards(self.epsilon)})"
+            f"epsilon={self._cost})"
         )
 
     def _repr_html_(self) -> str:
@@ -156,7 +156,7 @@ class HistogramRelease(MineStatistics, Release):
             "MEV": f"{self.mev:.4f}",
             "MCN": f"{self.mcn():.4f}",
             "histogram": f"{self.m} x {self.m} cells of {' and '.join(self.names)}",
-            "epsilon": _validate.upwards(self.epsilon),
+            "epsilon": self._cost,
             "mechanism": self.mechanism,
             "guarantee": self.guarantee,
         }

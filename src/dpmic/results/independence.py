@@ -56,7 +56,7 @@ class IndependenceRelease(PublishedPair):
         chance = _validate.upwards(self.pvalue, 4)
         return (
             f"IndependenceRelease({first} and {second}: p-value {chance}; noisy Cramer's "
-            f"V of ranks {self.value:.4f}, n={self.n}, epsilon={_validate.upwards(self.epsilon)})"
+            f"V of ranks {self.value:.4f}, n={self.n}, epsilon={self._cost})"
         )
 
     def _repr_html_(self) -> str:
@@ -65,7 +65,7 @@ class IndependenceRelease(PublishedPair):
             "p-value, private": _validate.upwards(self.pvalue, 4),
             f"of independence of {first} and {second}": f"n = {self.n}",
             "Cramer's V of ranks, noisy": f"{self.value:.4f}",
-            "epsilon": _validate.upwards(self.epsilon),
+            "epsilon": self._cost,
             "guarantee": self.guarantee,
         }
         return html.table(rows)

@@ -108,7 +108,7 @@ class PairwiseRelease(ScoredPairs):
         return hash((self.names, self.values, self.epsilon, self.delta, self.n))
 
     def __repr__(self) -> str:
-        cost = f"epsilon={_validate.upwards(self.epsilon)}"
+        cost = f"epsilon={self._cost}"
         if self.delta:
             cost += f", delta={_validate.upwards(self.delta)}"
         rows = leading.lines(self._leading(), len(self.values))
@@ -120,7 +120,7 @@ class PairwiseRelease(ScoredPairs):
     def _repr_html_(self) -> str:
         rows = leading.ranks(self._leading(), len(self.values)) | {
             "noise of each, 95%": f"at most {self.half_width:.4f} ({self.noise})",
-            "epsilon": _validate.upwards(self.epsilon),
+            "epsilon": self._cost,
         }
         if self.delta:
             rows["delta"] = _validate.upwards(self.delta)

@@ -63,6 +63,12 @@ class Published(ABC):
             return None
         return f"{datetime.fromisoformat(self.replayed).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
+    @property
+    def _cost(self) -> str:
+        """Epsilon for texts and tables, which also say where a ledger gave the answer again."""
+        again = "" if self.replayed is None else f" (stored answer of {self.drawn_on})"
+        return f"{_validate.upwards(self.epsilon)}{again}"
+
     def _promise(self, what: str, delta: float = 0.0) -> str:
         """Return the sentence that may be printed beside the result."""
         epsilon = _validate.upwards(self.epsilon)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.results import html, inference, noises
 from dpmic.results.published import PublishedPair
@@ -112,7 +111,7 @@ class Release(PublishedPair):
         return (
             f"Release({self.statistic.upper()} of {self.names[0]} and {self.names[1]}: "
             f"{self.value:.4f}, noise interval {low:.4f} to {high:.4f}; n={self.n}, "
-            f"epsilon={_validate.upwards(self.epsilon)}, {self.mechanism})"
+            f"epsilon={self._cost}, {self.mechanism})"
         )
 
     def _repr_html_(self) -> str:
@@ -120,7 +119,7 @@ class Release(PublishedPair):
         rows = {
             f"{self.statistic.upper()}, private": f"{self.value:.4f}",
             "noise interval": f"{low:.4f} to {high:.4f} ({noises.COVERS})",
-            "epsilon": _validate.upwards(self.epsilon),
+            "epsilon": self._cost,
             "mechanism": self.mechanism,
             "guarantee": self.guarantee,
         }

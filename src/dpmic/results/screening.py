@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpmic import _validate
 from dpmic.results import html
 from dpmic.results.pairs import ScoredPairs
 
@@ -79,7 +78,7 @@ class Screening(ScoredPairs):
         return hash((self.pairs, self.values, self.epsilon, self.n))
 
     def __repr__(self) -> str:
-        epsilon = _validate.upwards(self.epsilon)
+        epsilon = self._cost
         rows = "".join(
             f"\n  {value:.4f}  {first}, {second}"
             for (first, second), value in zip(self.pairs, self.values, strict=True)
@@ -97,5 +96,5 @@ class Screening(ScoredPairs):
                 zip(self.pairs, self.values, ends, strict=True), 1
             )
         }
-        epsilon = _validate.upwards(self.epsilon)
+        epsilon = self._cost
         return html.table({**rows, "epsilon": epsilon, "guarantee": self.guarantee})
