@@ -2,11 +2,11 @@
 
 import dataclasses
 import re
-from decimal import Decimal
+from decimal import Decimal, Inexact, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dpmic
@@ -41,10 +41,19 @@ def test_probabilities_are_written_as_people_write_them(miss, text):
 
 
 @given(st.floats(1e-300, 1), st.integers(1, 6))
+@example(0.125, 2)  # halfway, where the nearest is the even one
 def test_rounded_numbers_lie_on_their_side(value, digits):
     low, high = (float(f(value, digits)) for f in (_validate.downwards, _validate.upwards))
     assert low <= value <= high
     assert high - low <= 1.01 * value * 10.0 ** (1 - digits)
+
+
+def test_the_programs_decimals_change_nothing():
+    with localcontext() as context:
+        context.prec, context.traps[Inexact] = 2, True
+        assert _validate.all_but(1e-7) == "0.9999999"
+        assert _validate.upwards(0.1234567) == "0.123457"
+        assert _validate.downwards(0.1234567) == "0.123456"
 
 
 def test_a_range_never_promises_certainty():

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Literal, get_args
 
 import numpy as np
@@ -125,26 +125,25 @@ def delta(value: object) -> float:
 def upwards(value: float, digits: int = 6) -> str:
     """Write a number in some digits that never understate it."""
     text = f"{value:.{digits}g}"
-    if float(text) < value:
-        text = f"{value + _last_place(value, digits):.{digits}g}"
-    return text
+    return _rounded(value, digits, ROUND_CEILING) if float(text) < value else text
 
 
 def downwards(value: float, digits: int = 6) -> str:
     """Write a number in some digits that never overstate it."""
     text = f"{value:.{digits}g}"
-    if float(text) > value:
-        text = f"{value - _last_place(value, digits):.{digits}g}"
-    return text
+    return _rounded(value, digits, ROUND_FLOOR) if float(text) > value else text
 
 
-def _last_place(value: float, digits: int) -> float:
-    return float(10.0 ** (math.floor(math.log10(value)) - digits + 1))
+def _rounded(value: float, digits: int, rounding: str) -> str:
+    """Write a number rounded to one side, whatever decimal context the program has."""
+    context = Context(prec=digits, rounding=rounding, traps=[])
+    return f"{float(context.create_decimal_from_float(float(value))):.{digits}g}"
 
 
 def all_but(miss: float) -> str:
     """Write the probability 1 - miss, never overstated: 0.9999999 where a miss is 1e-7."""
-    return f"{1 - Decimal(upwards(max(miss, LEAST_MISS))):f}"
+    share = Context(prec=30, traps=[]).subtract(Decimal(1), Decimal(upwards(max(miss, LEAST_MISS))))
+    return f"{share:f}"
 
 
 def choice(value: object, name: str, kinds: object) -> str:
