@@ -239,10 +239,17 @@ def _axes(table: Any, name: str) -> tuple[list[MassAxis], int]:
     return [_ranked(row) for row in floats], floats.shape[1]
 
 
+def _with_nan(values: Any) -> Any:
+    """Write missing values of pandas' nullable numbers as NaN, as pandas itself does since 2.2."""
+    dtype = getattr(values, "dtype", None)
+    nullable = hasattr(dtype, "na_value") and dtype.kind in ("i", "u", "f", "b")
+    return values.to_numpy(np.float64, na_value=np.nan) if nullable else values
+
+
 def _floats(values: Any, name: str, *, ndim: int) -> Floats:
     """Convert data as minepy does; warn where they are then not what was meant."""
     try:
-        floats = np.ascontiguousarray(values, np.float64)
+        floats = np.ascontiguousarray(_with_nan(values), np.float64)
     except TypeError as error:
         remedy = f"drop what is missing, and pass dates as np.array({name}, 'datetime64[us]')"
         raise InputTypeError(name, f"it has no float64 values ({error})", remedy) from None
