@@ -257,7 +257,8 @@ def test_missing_values_are_dropped_by_the_remedy_named(x):
         mic(x, Y20)
     keep = eval(re.search("keep = (.*)", caught.value.remedy)[1], {"np": np, "x": x})
     assert keep.tolist() == [False] + [True] * 19
-    assert 0 <= mic(np.asarray(x, float)[keep], Y20[keep]) <= 1
+    kept = x[keep] if isinstance(x, pd.Series) else np.asarray(x, float)[keep]
+    assert 0 <= mic(kept, Y20[keep]) <= 1
 
 
 def test_missing_values_of_tables_are_dropped_by_the_remedy_named():

@@ -239,17 +239,18 @@ def _axes(table: Any, name: str) -> tuple[list[MassAxis], int]:
     return [_ranked(row) for row in floats], floats.shape[1]
 
 
-def _with_nan(values: Any) -> Any:
-    """Write missing values of pandas' nullable numbers as NaN, as pandas itself does since 2.2."""
-    dtype = getattr(values, "dtype", None)
-    nullable = hasattr(dtype, "na_value") and dtype.kind in ("i", "u", "f", "b")
-    return values.to_numpy(np.float64, na_value=np.nan) if nullable else values
+def _nullable(values: Any) -> bool:
+    """Return whether values are pandas' nullable numbers."""
+    dtype: Any = getattr(values, "dtype", None)
+    return hasattr(dtype, "na_value") and dtype.kind in ("i", "u", "f", "b")
 
 
 def _floats(values: Any, name: str, *, ndim: int) -> Floats:
     """Convert data as minepy does; warn where they are then not what was meant."""
     try:
-        floats = np.ascontiguousarray(_with_nan(values), np.float64)
+        # Older versions of pandas convert nullable numbers with gaps only so.
+        plain = values.to_numpy(np.float64, na_value=np.nan) if _nullable(values) else values
+        floats = np.ascontiguousarray(plain, np.float64)
     except TypeError as error:
         remedy = f"drop what is missing, and pass dates as np.array({name}, 'datetime64[us]')"
         raise InputTypeError(name, f"it has no float64 values ({error})", remedy) from None
@@ -268,7 +269,9 @@ def _refuse_missing(values: Any, floats: Floats, name: str) -> None:
     """Refuse missing values; the remedy has the code that finds the others."""
     missing: Any = np.isnan(floats)
     present = f"~np.isnan(np.asarray({name}, float))"
-    if np.any(floats == NOT_A_TIME) and _dates(values):
+    if _nullable(values):
+        present = f"~np.asarray({name}.isna())"
+    elif np.any(floats == NOT_A_TIME) and _dates(values):
         missing, present = floats == NOT_A_TIME, f"np.asarray({name}, float) > -2.0**63"
     if not missing.any():
         return
