@@ -14,6 +14,7 @@ from dpmic.counts import sources
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, tables
 
 BOUNDS = {"age": (0.0, 100.0), "pay": (0.0, 5000.0), "tax": (0.0, 900.0)}
+ONCE = {"epsilon": 1.0, "bounds": BOUNDS, "B": 20, "c": 5, "dataset": "people"}  # read only once
 N = 600
 
 
@@ -202,17 +203,7 @@ def test_a_bad_value_in_a_late_batch(people, ledger):
         yield pa.record_batch({"age": [1.0], "pay": [float("nan")], "tax": [0.0]})
 
     with pytest.raises(dpmic.InputError, match="column pay") as refused:
-        dpmic.release(
-            "age",
-            "pay",
-            data=late(),
-            epsilon=1.0,
-            bounds=BOUNDS,
-            B=20,
-            c=5,
-            ledger=ledger,
-            dataset="people",
-        )
+        dpmic.release("age", "pay", data=late(), ledger=ledger, **ONCE)
     assert "600" not in everything(refused.value)
     assert ledger.spent == 0
 
@@ -308,10 +299,9 @@ def test_a_reader_that_was_refused_midway_is_not_taken_for_all_of_its_rows(peopl
     bad[7]["pay"] = None
     parts[1] = pa.RecordBatch.from_pylist(bad, parts[1].schema)
     reader = pa.RecordBatchReader.from_batches(parts[0].schema, parts)
-    options = {"epsilon": 1.0, "bounds": BOUNDS, "B": 20, "c": 5, "allow_noisy": True}
     for words in ("column pay", "it was used before"):
         with pytest.raises(dpmic.InputError, match=words):
-            dpmic.release("age", "pay", data=reader, ledger=ledger, dataset="people", **options)
+            dpmic.release("age", "pay", data=reader, ledger=ledger, allow_noisy=True, **ONCE)
     assert ledger.spent == 0
 
 
@@ -323,17 +313,7 @@ def test_words_of_a_failing_iterator_are_not_repeated(people, ledger, late):
         raise ValueError("row 17: salary 123456")
 
     with pytest.raises(dpmic.InputError) as refused:
-        dpmic.release(
-            "age",
-            "pay",
-            data=rows(),
-            epsilon=1,
-            bounds=BOUNDS,
-            B=20,
-            c=5,
-            ledger=ledger,
-            dataset="people",
-        )
+        dpmic.release("age", "pay", data=rows(), ledger=ledger, **ONCE)
     assert "123456" not in everything(refused.value)
     assert ledger.spent == 0
 

@@ -25,6 +25,7 @@ PRIVATE = {
     "bounds": RANGE,
 }
 SURE = ("--one-row-per-person", "--yes")
+KEPT = ("--ledger", "p.ledger", "--dataset", "2026")
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def budget(run, total="3"):
 @pytest.mark.parametrize("command", PRIVATE)
 def test_three_forms(run, command):
     run("ledger", "create", "p.ledger", "--epsilon", "3")
-    given = (*PRIVATE[command], *SURE, "--ledger", "p.ledger", "--dataset", "2026")
+    given = (*PRIVATE[command], *SURE, *KEPT)
     code, out, _ = run(*given)
     assert code == 0
     assert "differentially private with epsilon = 1" in out
@@ -72,9 +73,7 @@ def test_three_forms(run, command):
 @pytest.mark.parametrize("command", ["release", "screen", "all", "test"])
 def test_private_reports(run, tmp_path, command):
     run("ledger", "create", "p.ledger", "--epsilon", "3")
-    code, _, err = run(
-        *PRIVATE[command], *SURE, "--ledger", "p.ledger", "--dataset", "2026", "--report", "r.html"
-    )
+    code, _, err = run(*PRIVATE[command], *SURE, *KEPT, "--report", "r.html")
     page = (tmp_path / "r.html").read_text()
     assert code == 0
     assert "the report is in" in err
@@ -142,16 +141,7 @@ def test_people_by_text_and_by_number(run, tmp_path):
 def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     monkeypatch.setattr(reminders, "_reminded", False)
     ledger = budget(run)
-    code, out, err = answering(
-        "n\n",
-        *RELEASE,
-        "--one-row-per-person",
-        "--ledger",
-        "p.ledger",
-        "--dataset",
-        "2026",
-        "--json",
-    )
+    code, out, err = answering("n\n", *RELEASE, "--one-row-per-person", *KEPT, "--json")
     assert (code, out) == (1, "")
     shown = " ".join(err.split())
     assert "costs epsilon = 1 " in shown
@@ -169,15 +159,7 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
 @pytest.mark.parametrize("command", PRIVATE)
 def test_yes_spends_once(run, answering, command):
     ledger = budget(run)
-    given = (
-        *PRIVATE[command],
-        "--one-row-per-person",
-        "--ledger",
-        "p.ledger",
-        "--dataset",
-        "2026",
-        "--json",
-    )
+    given = (*PRIVATE[command], "--one-row-per-person", *KEPT, "--json")
     code, first, err = answering("y\n", *given)
     assert code == 0
     assert "Spend it? [y/N]" in err
@@ -209,7 +191,7 @@ def test_the_unit_is_asked_for(answering, tmp_path, answers, unit):
 @pytest.mark.parametrize("answers", ["", "4\n", "3\nmany\n", "2\nnobody\n", "1\n"])
 def test_other_answers_spend_nothing(run, answering, answers):
     ledger = budget(run)
-    code, out, err = answering(answers, *RELEASE, "--ledger", "p.ledger", "--dataset", "2026")
+    code, out, err = answering(answers, *RELEASE, *KEPT)
     assert code in (1, 2)
     assert out == ""
     assert "dpmic: " in err.splitlines()[-1]
@@ -218,7 +200,7 @@ def test_other_answers_spend_nothing(run, answering, answers):
 
 def test_a_budget_that_is_spent_refuses(run, answering):
     ledger = budget(run, "1.5")
-    kept = ("--ledger", "p.ledger", "--dataset", "2026", "--json", *SURE)
+    kept = (*KEPT, "--json", *SURE)
     _, first, _ = run(*RELEASE, *kept)
     code, out, err = run(*SCREEN, "--top", "1", *kept)
     assert (code, out) == (1, "")
@@ -232,15 +214,13 @@ def test_outputs_are_checked_before_anything_is_spent(run, tmp_path):
     ledger = budget(run)
     (tmp_path / "r.html").write_text("kept")
     for path in ("r.html", "no/r.html", "."):
-        code, out, _ = run(
-            *RELEASE, *SURE, "--ledger", "p.ledger", "--dataset", "2026", "--report", path
-        )
+        code, out, _ = run(*RELEASE, *SURE, *KEPT, "--report", path)
         assert (code, out, ledger.spent) == (2, "", 0)
 
 
 def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
     ledger = budget(run)
-    given = (*RELEASE, *SURE, "--ledger", "p.ledger", "--dataset", "2026", "--json")
+    given = (*RELEASE, *SURE, *KEPT, "--json")
 
     def full(*_, **__):
         raise dpmic.ParameterError("r.html", "the disk is full", "choose another")
@@ -390,7 +370,7 @@ ESTIMATE = ("estimate", "estimate_low", "estimate_high")
 def test_the_estimate_is_shown_where_it_is_asked_for(run, command):
     """With its own interval, in the table, in CSV and in the report; unasked nowhere."""
     budget(run)
-    given = (*PRIVATE[command], *SURE, "--ledger", "p.ledger", "--dataset", "2026")
+    given = (*PRIVATE[command], *SURE, *KEPT)
     plain, csv = run(*given, "--report", "plain.html")[1], run(*given, "--csv")[1]
     assert "95%; covers the privacy noise, not sampling error" in re.sub(r"\s+", " ", plain)
     assert "estimate" not in plain + csv
