@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -46,7 +47,7 @@ def read_text(
         for name in places
     }
     done = 0
-    for batch in _batches(_Replayed(begin, stream), header, path, list(places.values()), asked):
+    for batch in _batches(_blocks(begin, stream, path), header, path, list(places.values()), asked):
         for column, texts in zip(columns.values(), batch.columns, strict=True):
             column.add(texts)
         asked.refuse({name: why for name, column in columns.items() if (why := column.refused)})
@@ -55,26 +56,35 @@ def read_text(
     return pa.table({name: column.finished() for name, column in columns.items()})
 
 
-class _Replayed(io.RawIOBase):
-    """A stream from its beginning, of which some was read; counts its quotation marks."""
+def _blocks(begin: bytes, stream: BinaryIO, path: str) -> Iterator[bytes]:
+    """Yield a text in blocks that end where a record does; some of it was read already."""
+    newline = b"\n" if b"\n" in begin else b"\r"
+    block, quotes = begin, 0
+    while True:
+        more = stream.read(BLOCK)
+        end = _end_of_records(block, newline) if more else len(block)
+        if end:
+            quotes += block.count(b'"', 0, end)
+            yield block[:end]
+        elif len(block) >= 2 * BLOCK:
+            reason = f"a record is longer than {BLOCK // 2**20} MiB"
+            raise InputError(path, reason, "check its quotation marks and the ends of its lines")
+        if not more:
+            _refuse_unclosed(quotes, path)
+            return
+        block = block[end:] + more
 
-    def __init__(self, begin: bytes, rest: BinaryIO) -> None:
-        self.begin, self.rest = memoryview(begin), rest
-        self.quotes = begin.count(b'"')
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, first from what was read."""
-        part: Any = self.begin[: len(buffer)]
-        if part:
-            self.begin = self.begin[len(part) :]
-        else:
-            part = self.rest.read(len(buffer))
-            self.quotes += part.count(b'"')
-        buffer[: len(part)] = part
-        return len(part)
+def _end_of_records(block: bytes, newline: bytes) -> int:
+    """Return where the last complete record of a block ends: a newline outside quotation marks."""
+    quotes = block.count(b'"')
+    end = len(block)
+    while (newline_at := block.rfind(newline, 0, end)) >= 0:
+        quotes -= block.count(b'"', newline_at, end)
+        if quotes % 2 == 0:
+            return newline_at + 1
+        end = newline_at
+    return 0
 
 
 def _refuse_unclosed(quotes: int, path: str) -> None:
@@ -119,8 +129,24 @@ def _header(begin: bytes, path: str, delimiter: str | None, private: bool) -> He
     return Header(names, skipped, delimiter)
 
 
-def _batches(stream: _Replayed, header: Header, path: str, places: list[int], asked: Asked) -> Any:
+def _batches(
+    blocks: Iterable[bytes], header: Header, path: str, places: list[int], asked: Asked
+) -> Any:
     """Yield batches of the columns at some places, as text."""
+    skipped = header.skipped
+    for block in blocks:
+        yield from _parsed(block, skipped, header, path, places, asked)
+        skipped = 0
+
+
+def _parsed(
+    block: bytes, skipped: int, header: Header, path: str, places: list[int], asked: Asked
+) -> Any:
+    """Return the columns at some places of one block, as batches of text.
+
+    The block is copied to Arrow's own memory: its threads may outlive the interpreter, and one
+    that let go of a Python object then would abort the process.
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -131,13 +157,16 @@ def _batches(stream: _Replayed, header: Header, path: str, places: list[int], as
         return "error"
 
     chosen = [str(place) for place in places]
+    memory = pa.allocate_buffer(len(block))
+    memoryview(memory).cast("B")[:] = block
     try:
-        yield from arrow.open_csv(
-            io.BufferedReader(stream),
+        return arrow.read_csv(
+            pa.BufferReader(memory),
             arrow.ReadOptions(
-                block_size=BLOCK,
+                use_threads=False,
+                block_size=len(block) + 1,
                 column_names=[str(i) for i in range(len(header.names))],
-                skip_rows_after_names=header.skipped,
+                skip_rows_after_names=skipped,
             ),
             arrow.ParseOptions(
                 delimiter=header.delimiter,
@@ -151,9 +180,7 @@ def _batches(stream: _Replayed, header: Header, path: str, places: list[int], as
                 column_types=dict.fromkeys(chosen, pa.string()),
                 strings_can_be_null=True,
             ),
-        )
-        _refuse_unclosed(stream.quotes, path)
-        return
+        ).to_batches()
     except pa.ArrowInvalid as error:  # its text may hold a record: ours says what to do
         trouble = str(error)
     if broken:
@@ -162,7 +189,4 @@ def _batches(stream: _Replayed, header: Header, path: str, places: list[int], as
         raise InputError(path, reason, "check its delimiters and quotation marks")
     if "UTF8" in trouble:
         raise InputError(path, "its text is not UTF-8", "save it as UTF-8")
-    if "straddling" in trouble:
-        reason = f"a record is longer than {BLOCK // 2**20} MiB"
-        raise InputError(path, reason, "check its quotation marks and the ends of its lines")
     raise InputError(path, "it cannot be read as records", "check that it is a valid text table")
