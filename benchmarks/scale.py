@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 import dpmic
 from dpmic._validate import Limits
-from dpmic.grids import steps
+from dpmic.statistics.grids import steps
 
 PAIR = {"c0": (-1.0, 1.0), "c1": (-1.0, 2.0)}
 ROUNDS = 3

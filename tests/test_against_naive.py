@@ -8,7 +8,7 @@ import pytest
 import strategies
 
 import dpmic
-from dpmic.grids import MassAxis
+from dpmic.statistics.grids import MassAxis
 
 BOX = ((-1.0, 1.0), (-0.5, 2.0))
 CASES = 1000

@@ -16,31 +16,27 @@ LOW = {"errors", "_kernels", "_validate"}
 # module or folder: what of ours it may import (itself is always allowed)
 ALLOWED = {
     "errors": set(),
-    "summaries": set(),
     "_kernels": set(),
     "_io": set(),
     "_validate": {"errors"},
     "frames": LOW,
-    "grids": LOW,
-    "results": {"errors", "_validate", "frames", "parameters", "plots", "summaries"},
+    "results": {"errors", "_validate", "frames", "parameters", "plots", "statistics"},
     "parameters": {"_validate"},
-    "counts": LOW | {"grids", "frames"},
-    "statistics": LOW | {"grids", "frames", "counts", "results"},
-    "tables": LOW | {"_io", "grids", "frames", "counts", "statistics", "results", "summaries"},
+    "statistics": LOW | {"frames", "results"},
+    "all_pairs": LOW | {"_io", "frames", "statistics", "results"},
     "plots": {"errors", "_validate", "results", "frames"},
     "report": {"__version__", "errors", "_validate", "results", "frames"},
-    "compat": LOW | {"grids", "frames", "counts", "results", "statistics"},
-    "feature_selection": LOW | {"grids", "frames", "results", "statistics", "tables"},
+    "compat": LOW | {"frames", "results", "statistics"},
+    "feature_selection": LOW | {"frames", "results", "statistics", "all_pairs"},
     "files": {"errors"},
     "demo": {"errors"},
-    "privacy": LOW
-    | {"_io", "grids", "frames", "counts", "statistics", "summaries", "results", "parameters"},
+    "privacy": LOW | {"_io", "frames", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
-    "evaluation": LOW | {"__version__", "grids", "counts", "statistics", "parameters", "privacy"},
+    "evaluation": LOW | {"__version__", "statistics", "parameters", "privacy"},
     "cli": {"__version__", "errors", "_validate", "frames", "results", "files", "demo"}
-    | {"statistics", "tables", "privacy", "evaluation", "report"},
+    | {"statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},
-    "__init__": {"errors", "counts", "results", "statistics", "tables", "privacy"}
+    "__init__": {"errors", "results", "statistics", "all_pairs", "privacy"}
     | {"evaluation", "report", "compat", "feature_selection"},
 }
 # the trusted base, reviewable alone: these see neither data nor each other
@@ -54,12 +50,12 @@ ONLY_IN = {
     "numba": {"_kernels"},
     "narwhals": {"frames"},
     "matplotlib": {"plots", "results", "evaluation"},
-    "joblib": {"counts", "evaluation", "tables"},
+    "joblib": {"statistics", "evaluation", "all_pairs"},
     "polars": {"frames"},
     "duckdb": {"frames"},
     "pyspark": {"frames"},
     "dask": {"frames"},
-    "distributed": {"frames", "tables"},
+    "distributed": {"frames", "all_pairs"},
     "opendp": {"privacy"},
     "sqlite3": {"privacy"},
     "sklearn": set(),  # its score functions are plain functions
@@ -142,12 +138,12 @@ def test_the_private_path_never_prunes():
     """A search that leaves out what cannot win tells of the data by its time."""
     for path in MODULES:
         if "dpmic.statistics.pruning" in {f"dpmic.{name}" for name in parts(path)}:
-            assert layer(path) == "tables", path
+            assert layer(path) == "all_pairs", path
         if path.stem != "pruning" and layer(path) != "_kernels":
             assert "tiled.largest" not in path.read_text(), path
     for path in (SOURCE / "privacy").glob("*.py"):
         ours = {name for name in imports(path) if name.startswith("dpmic.")}
-        assert not any(name.startswith("dpmic.tables") for name in ours), path
+        assert not any(name.startswith("dpmic.all_pairs") for name in ours), path
 
 
 def test_kernels_of_different_modules_never_call_each_other():

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import dpmic
 from dpmic import _kernels
 from dpmic._validate import Limits
-from dpmic.counts import memory, stored
-from dpmic.counts.cells import Column, cells
-from dpmic.grids import range_cuts
 from dpmic.statistics import large
 from dpmic.statistics.counted import counted_search
+from dpmic.statistics.counts import memory, stored
+from dpmic.statistics.counts.cells import Column, cells
+from dpmic.statistics.grids import range_cuts
 
 BOUNDS = {"x": (-1.0, 1.0), "y": (0.0, 4.0), "z": (-2.0, 2.0)}
 

@@ -17,13 +17,13 @@ from scipy import stats
 
 import dpmic
 from dpmic import frames
-from dpmic.counts.histogram import cell_counts, largest_first
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import MICrGeometric, geometric, noise
 from dpmic.privacy.audit import _worst_case
 from dpmic.privacy.mechanisms import MECHANISMS
 from dpmic.privacy.release import _text
+from dpmic.statistics.counts.histogram import cell_counts, largest_first
 
 BOX = ((0, 1), (0, 1))
 RNG = np.random.default_rng(12)

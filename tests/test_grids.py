@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmic import _kernels, grids
+from dpmic import _kernels
 from dpmic._validate import Limits
+from dpmic.statistics import grids
 
 
 @pytest.mark.parametrize("slack", [0, 1])

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import dpmic
+from dpmic.all_pairs import progress
+from dpmic.all_pairs import work as module
+from dpmic.all_pairs.checkpoint import Checkpoint
+from dpmic.all_pairs.work import Work
 from dpmic.statistics import blocks
 from dpmic.statistics.methods import Method
-from dpmic.tables import progress
-from dpmic.tables import work as module
-from dpmic.tables.checkpoint import Checkpoint
-from dpmic.tables.work import Work
 
 LEVELS = ["low", "middle", "high"]
 INF = math.inf

@@ -13,8 +13,8 @@ import pytest
 from pyarrow import parquet
 
 import dpmic
-from dpmic.tables import workers as module
-from dpmic.tables.work import Side, Work
+from dpmic.all_pairs import workers as module
+from dpmic.all_pairs.work import Side, Work
 
 distributed = pytest.importorskip("distributed")
 
@@ -242,7 +242,7 @@ CHILD = """
 import joblib, numpy, sys
 from distributed import Client
 import dpmic
-from dpmic.tables import checkpoint, workers
+from dpmic.all_pairs import checkpoint, workers
 
 workers.SECONDS, checkpoint.PART = 1e-9, 5
 table = numpy.load({table!r})

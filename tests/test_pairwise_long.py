@@ -14,8 +14,8 @@ import pytest
 from pyarrow import parquet
 
 import dpmic
-from dpmic.tables import work as module
-from dpmic.tables.work import Work
+from dpmic.all_pairs import work as module
+from dpmic.all_pairs.work import Work
 
 pytestmark = [
     pytest.mark.full,
@@ -26,7 +26,7 @@ BEGIN = """
 import json, os, sys, time
 import numpy as np
 import dpmic
-from dpmic.tables import checkpoint, progress, work
+from dpmic.all_pairs import checkpoint, progress, work
 
 def table(n, m):
     return np.random.default_rng(0).normal(size=(n, m))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dpmic
-from dpmic.tables import significance
-from dpmic.tables import work as module
-from dpmic.tables.significance import Draws, Pool, Pools
+from dpmic.all_pairs import significance
+from dpmic.all_pairs import work as module
+from dpmic.all_pairs.significance import Draws, Pool, Pools
 
 N = 200
 CLASSES = {2: "continuous", 1: "mixed", 0: "binary"}

@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 
 import dpmic
-from dpmic.counts import sources
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, tables
+from dpmic.statistics.counts import sources
 
 BOUNDS = {"age": (0.0, 100.0), "pay": (0.0, 5000.0), "tax": (0.0, 900.0)}
 ONCE = {"epsilon": 1.0, "bounds": BOUNDS, "B": 20, "c": 5, "dataset": "people"}  # read only once

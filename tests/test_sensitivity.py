@@ -15,11 +15,11 @@ from project import ROOT
 import dpmic
 from dpmic._kernels import tiled
 from dpmic._validate import Limits
-from dpmic.counts.memory import MOST_TABLED, Records
-from dpmic.grids import MassAxis, steps
 from dpmic.privacy import sensitivity
 from dpmic.statistics import large
 from dpmic.statistics.characteristic import Search, xlogx_table
+from dpmic.statistics.counts.memory import MOST_TABLED, Records
+from dpmic.statistics.grids import MassAxis, steps
 
 BOX = ((-2.0, 2.0), (-2.0, 2.0))
 UNIT = ((0.0, 1.0), (0.0, 1.0))

@@ -21,10 +21,10 @@ import pytest
 import dpmic
 from dpmic._kernels import counting, tiled
 from dpmic._validate import Limits
-from dpmic.counts.memory import Records
-from dpmic.grids import MassAxis, steps
 from dpmic.privacy import sensitivity
 from dpmic.statistics.characteristic import Search, xlogx_table
+from dpmic.statistics.counts.memory import Records
+from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.methods import range_search
 
 BOX = ((0.0, 1.0), (0.0, 1.0))

@@ -16,8 +16,8 @@ from strategies import pairs
 import dpmic
 from dpmic._validate import Limits
 from dpmic.evaluation.relationships import noisy
-from dpmic.grids import MassAxis
 from dpmic.statistics import significance
+from dpmic.statistics.grids import MassAxis
 
 USUAL = Limits(9.0, 5.0, "reshef")
 SAMPLERS = {"shuffled": 2**14, "by margins": 0}

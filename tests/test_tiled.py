@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from dpmic import _kernels
 from dpmic._kernels._vectors import LANES, WIDE
 from dpmic._validate import Limits
-from dpmic.counts.memory import Columns, Cut, Masters, Records
-from dpmic.grids import MassAxis, steps
 from dpmic.statistics import characteristic
 from dpmic.statistics.characteristic import ALONE, Search, xlogx_table
+from dpmic.statistics.counts.memory import Columns, Cut, Masters, Records
 from dpmic.statistics.family import range_search
+from dpmic.statistics.grids import MassAxis, steps
 
 MOST = 10**6  # records in a table
 ROUNDING = 1e-11  # of a sum, for each record: a hundredth of the margin that pruning keeps

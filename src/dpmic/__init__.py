@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpmic import compat, feature_selection, privacy, report
-    from dpmic.counts.table import CountTable
+    from dpmic.all_pairs.pairwise import cross, pairwise
     from dpmic.errors import (
         BoundsReminder,
         BudgetError,
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
         Score,
         Screening,
     )
+    from dpmic.statistics.counts.table import CountTable
     from dpmic.statistics.family import mic, mice, micr
     from dpmic.statistics.significance import independence_test
-    from dpmic.tables.pairwise import cross, pairwise
 
 __all__ = [
     "AuditBound",
@@ -101,7 +101,7 @@ _HOME = {
     "BoundsEstimate": "results",
     "BoundsReminder": "errors",
     "BudgetError": "errors",
-    "CountTable": "counts.table",
+    "CountTable": "statistics.counts.table",
     "DependencyError": "errors",
     "DpmicError": "errors",
     "Grid": "results",
@@ -122,14 +122,14 @@ _HOME = {
     "Screening": "results",
     "UnreadableError": "errors",
     "audit": "privacy.audit",
-    "cross": "tables.pairwise",
+    "cross": "all_pairs.pairwise",
     "estimate_bounds": "privacy.bounds",
     "independence_test": "statistics.significance",
     "mic": "statistics.family",
     "mic_star": "evaluation.population",
     "mice": "statistics.family",
     "micr": "statistics.family",
-    "pairwise": "tables.pairwise",
+    "pairwise": "all_pairs.pairwise",
     "plan": "privacy.plan",
     "release": "privacy.release",
     "release_pairwise": "privacy.pairwise",

@@ -59,7 +59,7 @@ class Limits:
     """How far the search goes: cells in a grid and parts in its master.
 
     ``B`` is the largest number of cells, ``c`` how many master parts there are for each part
-    that is wished, ``master`` which size the master has (:func:`dpmic.grids.steps`), and
+    that is wished, ``master`` which size the master has (:func:`dpmic.statistics.grids.steps`), and
     ``lmax`` the most columns, where not B decides.
     """
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate, frames
+from dpmic.all_pairs import significance
+from dpmic.all_pairs.significance import CELLS, FINER, Draws, Null, Pools
+from dpmic.all_pairs.work import Side, Work
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.results.pairing import Pairing
 from dpmic.statistics.classes import ClassPair
 from dpmic.statistics.methods import Method, refuse_large_unconstrained
-from dpmic.tables import significance
-from dpmic.tables.significance import CELLS, FINER, Draws, Null, Pools
-from dpmic.tables.work import Side, Work
 
 __all__ = ["mic_classif", "mic_regression", "tic_classif", "tic_regression"]
 

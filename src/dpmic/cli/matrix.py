@@ -66,7 +66,7 @@ def matrix(
     overwrite: o.Overwrite = False,
 ) -> None:
     """Score every pair of columns. Not private: see dpmic screen."""
-    from dpmic.tables.pairwise import pairwise
+    from dpmic.all_pairs.pairwise import pairwise
 
     where = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, out))
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "statistic": statistic.value}

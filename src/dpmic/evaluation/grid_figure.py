@@ -7,8 +7,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.counts.memory import Records
-from dpmic.grids import Axis, MassAxis, RangeAxis, Step, range_cuts
+from dpmic.statistics.counts.memory import Records
+from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Step, range_cuts
 
 __all__ = ["POINTS", "GridFigure", "grid_figure"]
 

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _validate
-from dpmic.counts.memory import Records
 from dpmic.evaluation import tables
 from dpmic.evaluation.relationships import FUNCTIONS, noisy
 from dpmic.evaluation.tables import Table
-from dpmic.grids import MassAxis, range_cuts, steps
 from dpmic.privacy import sensitivity
 from dpmic.privacy.testing import RankTables, release_test
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.counts.memory import Records
+from dpmic.statistics.grids import MassAxis, range_cuts, steps
 
 __all__ = ["HSIC", "MICe", "NoisyTable", "RankTest", "levels", "powers", "write"]
 

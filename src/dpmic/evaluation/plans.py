@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from dpmic._validate import Bounds
 from dpmic.evaluation import printed, scoring, simulation
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, Points
-from dpmic.grids import MassAxis
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import sensitivity
 from dpmic.privacy.mechanisms import Mechanism, MICeLaplace, MICrLaplace
+from dpmic.statistics.grids import MassAxis
 
 __all__ = ["Entry", "Scored", "outputs", "plan", "rows"]
 

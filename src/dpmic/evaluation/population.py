@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import Bounds, Limits, whole
-from dpmic.grids import range_cuts, steps
+from dpmic.statistics.grids import range_cuts, steps
 
 __all__ = ["Distribution", "mic_star", "range_matrix"]
 

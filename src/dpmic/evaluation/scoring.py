@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import Bounds, Limits
-from dpmic.counts.memory import Records
 from dpmic.evaluation import simulation
-from dpmic.grids import MassAxis, steps
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.counts.memory import Records
+from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.methods import range_search
 
 __all__ = ["SQUARE", "Axes", "Choice", "Perturbed", "Points", "matrix", "micr", "ranked"]

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Bounds
-from dpmic.counts.histogram import cell_counts, largest_first
-from dpmic.grids import range_cuts
 from dpmic.statistics.characteristic import Search, xlogx_table
+from dpmic.statistics.counts.histogram import cell_counts, largest_first
+from dpmic.statistics.grids import range_cuts
 from dpmic.statistics.histograms import table_limits, table_search
 
 __all__ = [

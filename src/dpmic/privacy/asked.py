@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from dpmic import _validate, frames
-from dpmic.counts.sources import Counting
 from dpmic.errors import ParameterError
 from dpmic.frames import Source
 from dpmic.privacy.domain import opened
+from dpmic.statistics.counts.sources import Counting
 
 __all__ = ["LEAST_EPSILON", "bounded_contributions", "columns_of", "loss"]
 

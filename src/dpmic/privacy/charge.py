@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from dpmic.counts.sources import Found
 from dpmic.errors import ParameterError, shown
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.reminders import depth_of_caller
 from dpmic.results.published import Published
+from dpmic.statistics.counts.sources import Found
 
 __all__ = ["Account", "Steps", "account", "padded"]
 

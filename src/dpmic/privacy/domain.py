@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
-from dpmic.counts.sources import Counting
 from dpmic.errors import DpmicError, InputError, RefusedValueError, UnreadableError
 from dpmic.frames import Pair, Source
+from dpmic.statistics.counts.sources import Counting
 
 __all__ = [
     "opened",

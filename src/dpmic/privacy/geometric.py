@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, summaries
+from dpmic import _validate
 from dpmic._validate import Bounds, Limits
-from dpmic.counts.histogram import cell_counts, cell_edges, largest_first
-from dpmic.counts.sources import Counting, Found
 from dpmic.errors import ParameterError
 from dpmic.frames import Pair
 from dpmic.parameters import tuned
@@ -27,6 +25,9 @@ from dpmic.privacy.domain import private_histogram
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.reminders import remind_of_bounds
 from dpmic.results import HistogramRelease
+from dpmic.statistics import summaries
+from dpmic.statistics.counts.histogram import cell_counts, cell_edges, largest_first
+from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.histograms import table_limits, table_search
 
 __all__ = ["GeometricSetting", "MICrGeometric"]

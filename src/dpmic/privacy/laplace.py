@@ -17,14 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, summaries
+from dpmic import _validate
 from dpmic._validate import Bounds, Limits, Master
-from dpmic.counts.fixed import fixed_limits
-from dpmic.counts.memory import Records
-from dpmic.counts.sources import Counting, Found
 from dpmic.errors import ParameterError, shown
 from dpmic.frames import Pair
-from dpmic.grids import MassAxis, steps
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
@@ -33,8 +29,13 @@ from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.orders import secret_order
 from dpmic.privacy.reminders import refuse_noisy_value, remind_of_bounds
 from dpmic.results import Release
+from dpmic.statistics import summaries
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.counted import check_records, counted_search
+from dpmic.statistics.counts.fixed import fixed_limits
+from dpmic.statistics.counts.memory import Records
+from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.methods import range_search
 
 __all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Protocol
 
 from dpmic import _validate
 from dpmic._validate import Limits
-from dpmic.counts import sources
-from dpmic.counts.sources import Counting, Found
 from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy.asked import loss
 from dpmic.privacy.domain import opened, private, private_pair
 from dpmic.results import Release
+from dpmic.statistics.counts import sources
+from dpmic.statistics.counts.sources import Counting, Found
 
 __all__ = ["Mechanism", "Noise", "Setting", "check_options"]
 

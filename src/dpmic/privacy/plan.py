@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from dpmic import _validate
-from dpmic.counts import sources
 from dpmic.errors import ParameterError
 from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
 from dpmic.privacy.domain import opened, private
 from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism, Mechanism, Setting
 from dpmic.results.plan import Expected, Kind, Plan
+from dpmic.statistics.counts import sources
 
 __all__ = ["plan"]
 

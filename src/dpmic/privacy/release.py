@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from dpmic.counts import sources
-from dpmic.counts.sources import Counting, Found
 from dpmic.errors import ParameterError, shown
 from dpmic.privacy.asked import bounded_contributions
 from dpmic.privacy.charge import Steps, account, padded
@@ -15,6 +13,8 @@ from dpmic.privacy.domain import opened, private
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
+from dpmic.statistics.counts import sources
+from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.methods import load_kernels
 
 __all__ = ["release"]

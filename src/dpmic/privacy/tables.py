@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames, summaries
+from dpmic import frames
 from dpmic._validate import Interval, Limits, Master
-from dpmic.counts import sources
-from dpmic.counts.fixed import fixed_limits, paired
-from dpmic.counts.sources import Counting, Found
-from dpmic.counts.table import CountTable
 from dpmic.errors import ParameterError
-from dpmic.grids import steps
 from dpmic.privacy.asked import LEAST_EPSILON, bounded_contributions
 from dpmic.privacy.charge import Steps
 from dpmic.privacy.domain import opened, private_columns, private_counts
 from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
-from dpmic.statistics import blocks
+from dpmic.statistics import blocks, summaries
 from dpmic.statistics.counted import check_records, counted_search
+from dpmic.statistics.counts import sources
+from dpmic.statistics.counts.fixed import fixed_limits, paired
+from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics.counts.table import CountTable
+from dpmic.statistics.grids import steps
 from dpmic.statistics.methods import by_range, load_kernels
 
 __all__ = ["Question", "Table", "find", "scores", "stand_in"]

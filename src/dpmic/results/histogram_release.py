@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames, summaries
+from dpmic import frames
 from dpmic.errors import ParameterError
 from dpmic.results import html, inference
 from dpmic.results.mine import MineStatistics
 from dpmic.results.release import Release
+from dpmic.statistics import summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, summaries
+from dpmic import _validate
 from dpmic.errors import ParameterError
+from dpmic.statistics import summaries
 
 __all__ = ["MineStatistics"]
 

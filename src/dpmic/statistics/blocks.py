@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.counts.memory import Columns, Cut, Masters, Records
-from dpmic.grids import Steps
 from dpmic.statistics.characteristic import Search, information, normalised
+from dpmic.statistics.counts.memory import Columns, Cut, Masters, Records
+from dpmic.statistics.grids import Steps
 from dpmic.statistics.methods import Binned
 
 __all__ = ["BUDGET", "cut", "matrices", "matrices_of", "most_at_once"]

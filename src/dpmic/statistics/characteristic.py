@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic.counts.memory import Columns, Cut, Masters, Records
-from dpmic.grids import Layout, Steps
 from dpmic.results import Grid
 from dpmic.statistics import large
+from dpmic.statistics.counts.memory import Columns, Cut, Masters, Records
+from dpmic.statistics.grids import Layout, Steps
 
 __all__ = ["Search", "information", "normalised", "xlogx_table"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic.grids import MassAxis
 from dpmic.statistics.characteristic import xlogx_table
+from dpmic.statistics.grids import MassAxis
 from dpmic.statistics.significance import AT_ONCE, permuted
 
 __all__ = ["ClassPair"]

@@ -6,12 +6,12 @@ from typing import Any
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits
-from dpmic.counts.fixed import fixed_limits
-from dpmic.counts.sources import Counting
-from dpmic.counts.table import CountTable
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.counts.fixed import fixed_limits
+from dpmic.statistics.counts.sources import Counting
+from dpmic.statistics.counts.table import CountTable
 from dpmic.statistics.methods import DEFAULT_C, Method
 
 __all__ = ["check_records", "count", "counted_pair", "counted_search"]

@@ -8,13 +8,13 @@ import numpy as np
 
 from dpmic import _validate, frames
 from dpmic._validate import Bounds, Limits, Master, Ties
-from dpmic.counts import sources
-from dpmic.counts.sources import Counting
 from dpmic.errors import ParameterError
-from dpmic.grids import MassAxis
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.counted import counted_pair
+from dpmic.statistics.counts import sources
+from dpmic.statistics.counts.sources import Counting
+from dpmic.statistics.grids import MassAxis
 from dpmic.statistics.methods import Binned, Method, range_search
 
 __all__ = ["mic", "mice", "micr"]

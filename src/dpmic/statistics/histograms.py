@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import Bounds, Limits
-from dpmic.counts.histogram import TableRecords, cell_edges
-from dpmic.grids import steps
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.counts.histogram import TableRecords, cell_edges
+from dpmic.statistics.grids import steps
 
 __all__ = ["table_limits", "table_search"]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
 from dpmic._validate import Bounds, Interval, Limits, Master
-from dpmic.counts.memory import ClumpedRecords, Records
 from dpmic.errors import ParameterError
-from dpmic.grids import Axis, MassAxis, RangeAxis, Steps, steps
 from dpmic.statistics.characteristic import Search, xlogx_table
+from dpmic.statistics.counts.memory import ClumpedRecords, Records
+from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Steps, steps
 
 __all__ = [
     "DEFAULT_C",

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic.counts.memory import Cut
-from dpmic.grids import Steps
 from dpmic.statistics.characteristic import xlogx_table
+from dpmic.statistics.counts.memory import Cut
+from dpmic.statistics.grids import Steps
 
 __all__ = ["largest"]
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from dpmic import _kernels, _validate, frames
 from dpmic._validate import Limits
 from dpmic.errors import ParameterError
-from dpmic.grids import MassAxis, Steps, steps
 from dpmic.results import IndependenceTest
 from dpmic.statistics.characteristic import normalised, xlogx_table
+from dpmic.statistics.grids import MassAxis, Steps, steps
 
 __all__ = ["TIE", "Cells", "independence_test", "null", "observed", "permuted", "pvalue"]
 

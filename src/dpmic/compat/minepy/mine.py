@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _validate
 from dpmic._validate import MAX_B, MAX_MASTER, Limits
-from dpmic.counts.memory import ClumpedRecords
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.frames import LEAST_RECORDS
-from dpmic.grids import MassAxis, steps
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
+from dpmic.statistics.counts.memory import ClumpedRecords
+from dpmic.statistics.grids import MassAxis, steps
 
 __all__ = ["MINE", "cstats", "pstats"]
 

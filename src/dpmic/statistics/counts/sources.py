@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
-from dpmic.counts.fixed import Grids
-from dpmic.counts.histogram import cell_counts
-from dpmic.counts.table import CountTable, count, read
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import Batch, Source, Stream
+from dpmic.statistics.counts.fixed import Grids
+from dpmic.statistics.counts.histogram import cell_counts
+from dpmic.statistics.counts.table import CountTable, count, read
 
 __all__ = ["Counting", "Found", "counting", "find", "find_all"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from dpmic import _validate
 from dpmic._validate import Interval, Limits, Master
-from dpmic.counts.cells import Cells, cells
 from dpmic.errors import ParameterError, shown
+from dpmic.statistics.counts.cells import Cells, cells
 
 __all__ = ["Grids", "facts_of", "fixed_limits", "grids_of", "paired"]
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic.all_pairs import locks
 from dpmic.errors import DpmicError, ParameterError, shown
 from dpmic.results import Pairwise
-from dpmic.tables import locks
 
 if TYPE_CHECKING:
     import pyarrow

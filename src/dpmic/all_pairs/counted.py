@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import summaries
 from dpmic._validate import Limits
-from dpmic.counts.table import CountTable
+from dpmic.all_pairs.work import Side, Work
+from dpmic.statistics import summaries
 from dpmic.statistics.counted import counted_search
-from dpmic.tables.work import Side, Work
+from dpmic.statistics.counts.table import CountTable
 
 __all__ = ["CountedSide", "CountedWork"]
 

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from dpmic import _validate, frames
 from dpmic._validate import Interval, Master
-from dpmic.counts import sources
-from dpmic.counts.sources import Counting, Found
+from dpmic.all_pairs.checkpoint import Checkpoint
+from dpmic.all_pairs.counted import CountedSide, CountedWork
+from dpmic.all_pairs.progress import bar
+from dpmic.all_pairs.significance import Draws
+from dpmic.all_pairs.work import Side, Work
+from dpmic.all_pairs.workers import as_found
 from dpmic.errors import InputError, ParameterError, shown
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.results import Pairwise
 from dpmic.results.pairing import Pairing
 from dpmic.statistics.counted import count
+from dpmic.statistics.counts import sources
+from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.methods import Method, Statistic
-from dpmic.tables.checkpoint import Checkpoint
-from dpmic.tables.counted import CountedSide, CountedWork
-from dpmic.tables.progress import bar
-from dpmic.tables.significance import Draws
-from dpmic.tables.work import Side, Work
-from dpmic.tables.workers import as_found
 
 __all__ = ["cross", "pairwise"]
 

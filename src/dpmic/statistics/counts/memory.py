@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic.grids import Axis, Edges, Layout, MassAxis, Step
+from dpmic.statistics.grids import Axis, Edges, Layout, MassAxis, Step
 
 __all__ = [
     "ClumpedRecords",

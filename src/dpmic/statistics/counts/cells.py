@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Interval, Limits
-from dpmic.counts import memory
-from dpmic.counts.memory import Counted, Records
-from dpmic.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
+from dpmic.statistics.counts import memory
+from dpmic.statistics.counts.memory import Counted, Records
+from dpmic.statistics.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
 
 __all__ = ["CellRecords", "Cells", "Column", "cells"]
 

@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import summaries
 from dpmic._validate import Interval, Limits
-from dpmic.counts.memory import Cut
+from dpmic.all_pairs import significance
+from dpmic.all_pairs.significance import Draws, Null
 from dpmic.frames import LEAST_RECORDS
-from dpmic.grids import Steps
 from dpmic.results.pairing import Pairing
-from dpmic.statistics import blocks, pruning
+from dpmic.statistics import blocks, pruning, summaries
+from dpmic.statistics.counts.memory import Cut
+from dpmic.statistics.grids import Steps
 from dpmic.statistics.methods import Binned, Method
-from dpmic.tables import significance
-from dpmic.tables.significance import Draws, Null
 
 __all__ = ["Found", "Piece", "Side", "Tile", "Work"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic.all_pairs.work import Found, Piece, Tile, Work
 from dpmic.errors import DpmicError
-from dpmic.tables.work import Found, Piece, Tile, Work
 
 __all__ = ["as_found"]
 

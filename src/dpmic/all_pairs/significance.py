@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Limits
-from dpmic.grids import MassAxis
+from dpmic.statistics.grids import MassAxis
 from dpmic.statistics.significance import TIE, Cells, null, observed, pvalue
 
 __all__ = ["CELLS", "FINER", "Draws", "Null", "Pools", "cells"]

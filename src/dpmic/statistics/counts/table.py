@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate, frames
 from dpmic._validate import Interval, Master
-from dpmic.counts import stored
-from dpmic.counts.cells import CellRecords, Column
-from dpmic.counts.fixed import Grids, facts_of, grids_of
 from dpmic.errors import InputError, ParameterError, RefusedValueError
 from dpmic.frames import Batch, Stream
-from dpmic.grids import RangeAxis
+from dpmic.statistics.counts import stored
+from dpmic.statistics.counts.cells import CellRecords, Column
+from dpmic.statistics.counts.fixed import Grids, facts_of, grids_of
+from dpmic.statistics.grids import RangeAxis
 
 __all__ = ["CountTable", "count", "read"]
 

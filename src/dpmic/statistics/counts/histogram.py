@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import Bounds
-from dpmic.counts.memory import Counted, Records, narrowed
-from dpmic.grids import Edges, MassAxis, range_cuts
+from dpmic.statistics.counts.memory import Counted, Records, narrowed
+from dpmic.statistics.grids import Edges, MassAxis, range_cuts
 
 __all__ = ["TableRecords", "cell_counts", "cell_edges", "largest_first"]
 
