@@ -23,7 +23,8 @@ from tables_of_people import (
 )
 
 import dpmic
-from dpmic import _validate, sensitivity
+from dpmic import sensitivity
+from dpmic._format import format_ceil
 from dpmic.parameters import tuned
 from dpmic.privacy import MICrLaplace, noise, tables
 from dpmic.privacy.pairwise import _basic, _composed, _delta, _gaussian, _least_noise, _plan, _text
@@ -337,7 +338,7 @@ def test_what_the_ledger_recorded_is_what_is_printed(ledger):
     assert dpmic.release_pairwise(wide, epsilon=1.0, delta=1e-6, **options) == published[1]
     entries = ledger.history()
     for entry, result in zip(entries, published, strict=True):
-        assert f"epsilon = {_validate.upwards(entry.epsilon)}" in result.guarantee
+        assert f"epsilon = {format_ceil(entry.epsilon)}" in result.guarantee
         assert type(result).from_json(entry.answer) == result
     assert "delta = 1e-06" in published[1].guarantee
     assert ledger.spent == pytest.approx(sum(result.epsilon for result in published), abs=1e-12)

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dpmic
-from dpmic import _validate, report
+from dpmic import report
+from dpmic._format import format_ceil, format_complement, format_floor
 from dpmic.cli import answers
 
 X, Y = np.random.default_rng(3).uniform(size=(2, 200))
@@ -27,7 +28,7 @@ def texts(result, answer):
 
 @given(st.floats(1e-12, 1, exclude_max=True))
 def test_all_but_a_miss_is_never_overstated_and_never_one(miss):
-    exact, written = 1 - Decimal(repr(miss)), Decimal(_validate.all_but(miss))
+    exact, written = 1 - Decimal(repr(miss)), Decimal(format_complement(miss))
     assert written <= exact
     assert exact - Decimal(repr(miss)) / 10**4 - Decimal("1e-9") <= written < 1
 
@@ -37,13 +38,13 @@ def test_all_but_a_miss_is_never_overstated_and_never_one(miss):
     [(0.05, "0.95"), (0.9, "0.1"), (1 / 3, "0.666666"), (1e-7, "0.9999999"), (0.0, "0.999999999")],
 )
 def test_probabilities_are_written_as_people_write_them(miss, text):
-    assert _validate.all_but(miss) == text
+    assert format_complement(miss) == text
 
 
 @given(st.floats(1e-300, 1), st.integers(1, 6))
 @example(0.125, 2)  # halfway, where the nearest is the even one
 def test_rounded_numbers_lie_on_their_side(value, digits):
-    low, high = (float(f(value, digits)) for f in (_validate.downwards, _validate.upwards))
+    low, high = (float(f(value, digits)) for f in (format_floor, format_ceil))
     assert low <= value <= high
     assert high - low <= 1.01 * value * 10.0 ** (1 - digits)
 
@@ -51,9 +52,9 @@ def test_rounded_numbers_lie_on_their_side(value, digits):
 def test_the_programs_decimals_change_nothing():
     with localcontext() as context:
         context.prec, context.traps[Inexact] = 2, True
-        assert _validate.all_but(1e-7) == "0.9999999"
-        assert _validate.upwards(0.1234567) == "0.123457"
-        assert _validate.downwards(0.1234567) == "0.123456"
+        assert format_complement(1e-7) == "0.9999999"
+        assert format_ceil(0.1234567) == "0.123457"
+        assert format_floor(0.1234567) == "0.123456"
 
 
 def test_a_range_never_promises_certainty():

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpmic
-from dpmic import _validate, frames, sensitivity
+from dpmic import frames, sensitivity
+from dpmic._format import format_ceil
 from dpmic.parameters import tuned
 from dpmic.privacy import MICeLaplace, MICrLaplace, reminders
 from dpmic.privacy.release import _text
@@ -66,7 +67,7 @@ def test_the_guarantee_is_one_sentence_with_all_of_it():
 
 @given(st.floats(1e-6, 10))
 def test_the_printed_epsilon_never_understates(epsilon):
-    assert epsilon <= float(_validate.upwards(epsilon)) <= epsilon * 1.00002
+    assert epsilon <= float(format_ceil(epsilon)) <= epsilon * 1.00002
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])

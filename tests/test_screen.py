@@ -26,7 +26,8 @@ from tables_of_people import (
 )
 
 import dpmic
-from dpmic import _validate, sensitivity
+from dpmic import sensitivity
+from dpmic._format import format_ceil
 from dpmic.parameters import tuned
 from dpmic.privacy import MICrLaplace, noise, tables
 from dpmic.privacy.pairwise import _least_noise
@@ -314,7 +315,7 @@ def test_what_the_ledger_recorded_is_what_is_printed(ledger):
     assert [entry.epsilon for entry in entries] == pytest.approx([first.epsilon, second.epsilon])
     for entry, published in zip(entries, (first, second), strict=True):
         assert entry.epsilon >= published.epsilon
-        assert f"epsilon = {_validate.upwards(entry.epsilon)}:" in published.guarantee
+        assert f"epsilon = {format_ceil(entry.epsilon)}:" in published.guarantee
         assert dpmic.Screening.from_json(entry.answer) == published
     assert ledger.spent == pytest.approx(first.epsilon + second.epsilon, abs=1e-12)
     assert ledger.spent <= 4.0

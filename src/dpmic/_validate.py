@@ -6,12 +6,11 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Literal, get_args
 
 import numpy as np
 
-from dpmic.errors import ParameterError, shown
+from dpmic.errors import ParameterError, safe_repr
 
 __all__ = [
     "AnyMaster",
@@ -20,19 +19,16 @@ __all__ = [
     "Limits",
     "Master",
     "Ties",
-    "all_but",
     "bounds",
     "cells",
     "choice",
-    "downwards",
     "epsilon",
     "generator",
+    "integer",
     "limits",
     "real",
     "refuse_large_master",
     "snapped",
-    "upwards",
-    "whole",
 ]
 
 Master = Literal["reshef", "paper"]
@@ -43,9 +39,6 @@ Bounds = tuple[Interval, Interval]
 
 MAX_B = 5_000
 """Above this the search, of about c^2 B^2 steps, takes minutes and the matrix 50 MB."""
-
-LEAST_MISS = 1e-9
-"""A smaller one is written as this, or the nines could not be counted."""
 
 MAX_EPSILON = 10
 """A larger privacy loss must be asked for."""
@@ -77,22 +70,28 @@ def real(value: object, name: str) -> float:
         number = math.nan
     if not isinstance(value, numbers.Real) or math.isnan(number):
         raise ParameterError(
-            f"{name} = {shown(value)}", f"{name} must be a real number", f"pass a number for {name}"
+            f"{name} = {safe_repr(value)}",
+            f"{name} must be a real number",
+            f"pass a number for {name}",
         )
     return number
 
 
-def whole(value: object, name: str, *, least: int, most: int | None = None) -> int:
+def integer(value: object, name: str, *, least: int, most: int | None = None) -> int:
     """Return a whole number within its range."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(
-            f"{name} = {shown(value)}", f"{name} must be a whole number", f"pass {least} or more"
+            f"{name} = {safe_repr(value)}",
+            f"{name} must be a whole number",
+            f"pass {least} or more",
         )
     number = int(value)
     if number < least:
         raise ParameterError(f"{name} = {number}", "it is too small", f"pass {least} or more")
     if most is not None and number > most:
-        raise ParameterError(f"{name} = {shown(value)}", "it is too large", f"pass at most {most}")
+        raise ParameterError(
+            f"{name} = {safe_repr(value)}", "it is too large", f"pass at most {most}"
+        )
     return number
 
 
@@ -101,11 +100,13 @@ def epsilon(value: object, *, allow_large: bool = False) -> float:
     loss = real(value, "epsilon")
     if not 0 < loss < math.inf:
         raise ParameterError(
-            f"epsilon = {shown(value)}", "a privacy loss is finite and above 0", "pass epsilon=1"
+            f"epsilon = {safe_repr(value)}",
+            "a privacy loss is finite and above 0",
+            "pass epsilon=1",
         )
     if loss > MAX_EPSILON and not allow_large:
         raise ParameterError(
-            f"epsilon = {shown(value)}",
+            f"epsilon = {safe_repr(value)}",
             f"above {MAX_EPSILON} almost nothing is protected",
             "pass a smaller epsilon, or allow_large_epsilon=True if that is meant",
         )
@@ -117,33 +118,9 @@ def delta(value: object) -> float:
     share = real(value, "delta")
     if not 0 <= share < 1:
         raise ParameterError(
-            f"delta = {shown(value)}", "it is a probability, far below 1 / n", "pass 0 or 1e-9"
+            f"delta = {safe_repr(value)}", "it is a probability, far below 1 / n", "pass 0 or 1e-9"
         )
     return share
-
-
-def upwards(value: float, digits: int = 6) -> str:
-    """Write a number in some digits that never understate it."""
-    text = f"{value:.{digits}g}"
-    return _rounded(value, digits, ROUND_CEILING) if float(text) < value else text
-
-
-def downwards(value: float, digits: int = 6) -> str:
-    """Write a number in some digits that never overstate it."""
-    text = f"{value:.{digits}g}"
-    return _rounded(value, digits, ROUND_FLOOR) if float(text) > value else text
-
-
-def _rounded(value: float, digits: int, rounding: str) -> str:
-    """Write a number rounded to one side, whatever decimal context the program has."""
-    context = Context(prec=digits, rounding=rounding, traps=[])
-    return f"{float(context.create_decimal_from_float(float(value))):.{digits}g}"
-
-
-def all_but(miss: float) -> str:
-    """Write the probability 1 - miss, never overstated: 0.9999999 where a miss is 1e-7."""
-    share = Context(prec=30, traps=[]).subtract(Decimal(1), Decimal(upwards(max(miss, LEAST_MISS))))
-    return f"{share:f}"
 
 
 def choice(value: object, name: str, kinds: object) -> str:
@@ -151,7 +128,9 @@ def choice(value: object, name: str, kinds: object) -> str:
     known = get_args(kinds)
     if not isinstance(value, str) or value not in known:
         listed = " or ".join(repr(kind) for kind in known)
-        raise ParameterError(f"{name} = {shown(value)}", f"{name} is not known", f"pass {listed}")
+        raise ParameterError(
+            f"{name} = {safe_repr(value)}", f"{name} is not known", f"pass {listed}"
+        )
     return value
 
 
@@ -161,13 +140,13 @@ def cells(n: int, alpha: object, B: object) -> float:
         exponent = real(alpha, "alpha")
         if not 0 < exponent <= 1:
             raise ParameterError(
-                f"alpha = {shown(alpha)}",
+                f"alpha = {safe_repr(alpha)}",
                 "alpha must lie in (0, 1]",
                 "pass B=... for a fixed limit",
             )
-        limit, written = max(snapped(n**exponent), 4.0), f"alpha = {shown(alpha)} with n = {n}"
+        limit, written = max(snapped(n**exponent), 4.0), f"alpha = {safe_repr(alpha)} with n = {n}"
     else:
-        limit, written = real(B, "B"), f"B = {shown(B)}"
+        limit, written = real(B, "B"), f"B = {safe_repr(B)}"
     if limit < 4:
         raise ParameterError(written, "the smallest grid has 2 x 2 cells", "pass B of at least 4")
     if limit > MAX_B:
@@ -190,7 +169,7 @@ def finer(c: object) -> float:
     value = real(c, "c")
     if value < 1:
         raise ParameterError(
-            f"c = {shown(c)}",
+            f"c = {safe_repr(c)}",
             "a master needs at least one part for each wished part",
             "pass c >= 1",
         )
@@ -228,7 +207,7 @@ def generator(rng: object) -> np.random.Generator:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(
-            f"rng = {shown(rng)}",
+            f"rng = {safe_repr(rng)}",
             "it is no random generator",
             "pass a whole number >= 0 or a Generator",
         ) from None
@@ -238,7 +217,7 @@ def two(value: object, name: str, reason: str, remedy: str) -> tuple[object, obj
     """Return the two members of a sequence."""
     members = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(members, Sequence) or isinstance(members, str) or len(members) != 2:
-        raise ParameterError(f"{name} = {shown(value)}", reason, remedy)
+        raise ParameterError(f"{name} = {safe_repr(value)}", reason, remedy)
     return members[0], members[1]
 
 
@@ -249,14 +228,14 @@ def interval(value: object, name: str) -> Interval:
     ends = real(low, f"lower bound of {name}"), real(high, f"upper bound of {name}")
     if not (math.isfinite(ends[1] - ends[0]) and ends[0] < ends[1]):
         raise ParameterError(
-            f"bounds of {name} = {shown(value)}",
+            f"bounds of {name} = {safe_repr(value)}",
             "an interval needs a lower end below its upper end and a finite width",
             remedy,
         )
     # With too few floats inside, neighbouring cuts would coincide.
     if (ends[1] - ends[0]) < MAX_MASTER * max(math.ulp(ends[0]), math.ulp(ends[1])):
         raise ParameterError(
-            f"bounds of {name} = {shown(value)}",
+            f"bounds of {name} = {safe_repr(value)}",
             "the interval is too narrow for float64 to cut it into cells",
             "shift or rescale the column",
         )

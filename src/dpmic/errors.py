@@ -15,19 +15,19 @@ __all__ = [
     "ParameterError",
     "RefusedValueError",
     "UnreadableError",
-    "shown",
+    "safe_repr",
 ]
 
 LONGEST, FEW = 80, 4
 """The characters of a text, and the members of a sequence, that an error shows."""
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """Write an argument in an error; what may be data in the wrong place is named by its type.
 
     Examples
     --------
-    >>> shown(1.5), shown(((0, 1), "a")), shown([0.25] * 1000)
+    >>> safe_repr(1.5), safe_repr(((0, 1), "a")), safe_repr([0.25] * 1000)
     ('1.5', "((0, 1), 'a')", 'a list of 1000')
     """
     if isinstance(value, str) and len(value) <= LONGEST:
@@ -35,7 +35,7 @@ def shown(value: object) -> str:
     if value is None or isinstance(value, numbers.Number | type):
         return repr(value)
     if isinstance(value, list | tuple) and len(value) <= FEW:
-        inner = ", ".join(map(shown, value))
+        inner = ", ".join(map(safe_repr, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
     try:
         size = f" of {len(value)}"  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from dpmic import _validate, frames
 from dpmic.all_pairs import significance
 from dpmic.all_pairs.significance import CELLS, FINER, Draws, Null, Pools
 from dpmic.all_pairs.work import Side, Work
-from dpmic.errors import InputError, ParameterError, shown
+from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.results.pairing import Pairing
 from dpmic.statistics.classes import ClassPair
 from dpmic.statistics.methods import Method, refuse_large_unconstrained
@@ -196,7 +196,7 @@ def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
     cells = _validate.cells(n, alpha, B)
     if B is not None and cells < 2 * classes:
         raise ParameterError(
-            f"B = {shown(B)}",
+            f"B = {safe_repr(B)}",
             f"the smallest grid has 2 parts for each of {classes} classes",
             f"pass B of at least {2 * classes}, or leave it out",
         )
@@ -363,7 +363,7 @@ def _single(y: Any) -> Any:
     """Return the target; a table of one column, such as frame[["y"]], is that column."""
     if isinstance(y, str):
         raise InputError(
-            f"y = {shown(y)}", "this is no column", "pass the values, such as frame[y]"
+            f"y = {safe_repr(y)}", "this is no column", "pass the values, such as frame[y]"
         )
     axes = len(getattr(y, "shape", (0,)))
     columns: tuple[Any, ...] = (y,)

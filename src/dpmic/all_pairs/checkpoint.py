@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic.all_pairs import locks
-from dpmic.errors import DpmicError, ParameterError, shown
+from dpmic.errors import DpmicError, ParameterError, safe_repr
 from dpmic.results import Pairwise
 
 if TYPE_CHECKING:
@@ -263,7 +263,9 @@ def _place(path: str | os.PathLike[str]) -> Path:
         place = Path(os.path.realpath(os.fsdecode(path)))
     except (TypeError, ValueError):
         raise ParameterError(
-            f"out = {shown(path)}", "it is not a path", "pass a file's path, such as 'mic.parquet'"
+            f"out = {safe_repr(path)}",
+            "it is not a path",
+            "pass a file's path, such as 'mic.parquet'",
         ) from None
     if place.suffix.lower() != ".parquet":
         raise _refusal(place, "the file is of the Parquet kind", "let its name end in .parquet")
@@ -332,7 +334,7 @@ def _differences(stored: str, wanted: str) -> str:
         if was == now:
             continue
         plain = name not in WORDS and all(isinstance(v, int | float | str) for v in (was, now))
-        text = f"{name} = {shown(was)} instead of {shown(now)}"
+        text = f"{name} = {safe_repr(was)} instead of {safe_repr(now)}"
         told.append(text if plain else f"other {WORDS.get(name, name)}")
     return ", ".join(told)
 

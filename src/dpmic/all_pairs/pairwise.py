@@ -18,7 +18,7 @@ from dpmic.all_pairs.progress import bar
 from dpmic.all_pairs.significance import Draws
 from dpmic.all_pairs.work import Side, Work
 from dpmic.all_pairs.workers import as_found
-from dpmic.errors import InputError, ParameterError, shown
+from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.results import Pairwise
 from dpmic.results.pairing import Pairing
@@ -188,18 +188,20 @@ def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
     _validate.choice(statistic, "statistic", Statistic)
     if statistic == "mic" and master != "reshef":
         raise ParameterError(
-            f"master = {shown(master)}", "mic has a master of its own", "leave it out"
+            f"master = {safe_repr(master)}", "mic has a master of its own", "leave it out"
         )
     return Method(statistic, alpha, B, c, master)
 
 
 def _workers(workers: int | None) -> int | None:
-    return None if workers is None else _validate.whole(workers, "workers", least=1)
+    return None if workers is None else _validate.integer(workers, "workers", least=1)
 
 
 def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise ParameterError(f"{name} = {shown(value)}", "this is a switch", "pass True or False")
+        raise ParameterError(
+            f"{name} = {safe_repr(value)}", "this is a switch", "pass True or False"
+        )
     return bool(value)
 
 
@@ -221,7 +223,7 @@ def _both(bounds: Any) -> tuple[Any, Any]:
         return None, None
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(
-            f"bounds = {shown(bounds)}",
+            f"bounds = {safe_repr(bounds)}",
             "each of both tables has bounds of its own",
             "pass ({'age': (0, 120), ...}, {'pay': (0, 5000), ...})",
         )

@@ -48,7 +48,7 @@ class Draws:
     @classmethod
     def of(cls, permutations: Any, rng: Any, *, pooled: bool) -> Draws:
         """Check options, and take a seed from a generator."""
-        count = _validate.whole(permutations, "permutations", least=1)
+        count = _validate.integer(permutations, "permutations", least=1)
         return cls(count, int(_validate.generator(rng).integers(2**63)), pooled)
 
     def seconds(self, n: int, drawn: float) -> float:

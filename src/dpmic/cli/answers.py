@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpmic.cli.amounts import chance, cost, share
+from dpmic._format import format_ceil, format_complement
 from dpmic.cli.failures import for_the_shell
 from dpmic.cli.printing import Answer
 
@@ -124,7 +124,7 @@ def test(result: IndependenceTest, x: str, y: str) -> Answer:
         title=f"Are {x} and {y} independent?",
         heads=(),
         rows=[
-            ("p-value", chance(result.pvalue), "how often chance gives as much"),
+            ("p-value", format_ceil(result.pvalue, 4), "how often chance gives as much"),
             ("TICe", f"{result.statistic:.4f}", "the statistic"),
             ("permutations", f"{result.permutations}", "compared with"),
             ("n", f"{result.n}", "records used"),
@@ -142,9 +142,9 @@ def private_test(result: IndependenceRelease) -> Answer:
         title=f"Are {x} and {y} independent? (private)",
         heads=(),
         rows=[
-            ("p-value", chance(result.pvalue), "exact, the noise included"),
+            ("p-value", format_ceil(result.pvalue, 4), "exact, the noise included"),
             ("Cramer's V", f"{result.value:.4f}", "of ranks, with noise"),
-            ("epsilon", cost(result.epsilon), "what it cost"),
+            ("epsilon", format_ceil(result.epsilon), "what it cost"),
             ("n", f"{result.n}", "public"),
         ],
         below=[result.guarantee],
@@ -186,7 +186,7 @@ def release(result: Release, estimate: bool = False) -> Answer:
         heads=(),
         rows=[
             *rows,
-            ("epsilon", cost(result.epsilon), "what it cost"),
+            ("epsilon", format_ceil(result.epsilon), "what it cost"),
             ("n", f"{result.n}", "public"),
         ],
         below=[result.guarantee],
@@ -217,7 +217,7 @@ def pairs(result: Screening | PairwiseRelease, estimate: bool = False) -> Answer
     ]
     lines.sort(key=lambda line: -line[2])
     return Answer(
-        title=f"Private scores of pairs, for epsilon = {cost(result.epsilon)} together",
+        title=f"Private scores of pairs, for epsilon = {format_ceil(result.epsilon)} together",
         heads=heads,
         rows=[[text if isinstance(text, str) else _short(text) for text in row] for row in lines],
         below=below,
@@ -233,7 +233,7 @@ def bounds(result: BoundsEstimate) -> Answer:
     below = [result.guarantee]
     if result.found:
         below.append(f"For a file of bounds: {name} = [{result.low!r}, {result.high!r}]")
-    likely = f"with probability {share(result.failure)} or more"
+    likely = f"with probability {format_complement(result.failure)} or more"
     numbers = (result.low, result.high, result.outside, result.found, result.epsilon, result.n)
     return Answer(
         title=f"The range of {result.name} (private)",
@@ -241,7 +241,7 @@ def bounds(result: BoundsEstimate) -> Answer:
         rows=[
             ("range", f"{result.low:.12g} to {result.high:.12g}" if result.found else "none", ""),
             ("outside", f"{result.outside}", f"records at most, {likely}"),
-            ("epsilon", cost(result.epsilon), "what it cost"),
+            ("epsilon", format_ceil(result.epsilon), "what it cost"),
             ("n", f"{result.n}", "public"),
         ],
         below=below,
@@ -290,7 +290,7 @@ def audit(result: AuditBound) -> Answer:
 def _cell(field: str, value: Any) -> str:
     """Write a number of a column; p- and q-values are never understated."""
     if field in ("pvalue", "qvalue"):
-        return chance(value)
+        return format_ceil(value, 4)
     return value if isinstance(value, str) else _short(value)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmic.cli import progress
-from dpmic.errors import InputError, ParameterError, shown
+from dpmic.errors import InputError, ParameterError, safe_repr
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,7 +31,7 @@ def read(
         )
     if private and columns is not None and len(set(columns)) < len(columns):
         raise ParameterError(
-            f"column {shown(columns[0])}", "it is named twice", "name two columns that differ"
+            f"column {safe_repr(columns[0])}", "it is named twice", "name two columns that differ"
         )
     remedy = "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
     asked = files.Asked(columns, labels, private, remedy)
@@ -115,7 +115,9 @@ def _ends(file: Path, name: str, ends: Any) -> Ends:
     pair = isinstance(ends, list) and len(ends) == 2
     if not pair or not all(type(end) in (int, float) for end in ends):
         raise InputError(
-            f"{file}: {name} = {shown(ends)}", "two numbers are needed", f"write {name} = [0, 120]"
+            f"{file}: {name} = {safe_repr(ends)}",
+            "two numbers are needed",
+            f"write {name} = [0, 120]",
         )
     try:
         return float(ends[0]), float(ends[1])

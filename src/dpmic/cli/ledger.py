@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpmic._format import format_ceil, format_floor
 from dpmic.cli import options as o
 from dpmic.cli import printing
-from dpmic.cli.amounts import cost, left, total
 from dpmic.cli.printing import Answer
 from dpmic.cli.spending import opened
 
@@ -56,12 +56,12 @@ def _state(ledger: Ledger) -> None:
 
 def _amounts(ledger: Ledger) -> str:
     """Return what was spent and what is left, in words."""
-    text = f"epsilon {cost(ledger.spent)} of {total(ledger.total)} spent, "
-    text += f"{left(ledger.remaining)} left"
+    text = f"epsilon {format_ceil(ledger.spent)} of {ledger.total:.6g} spent, "
+    text += f"{format_floor(ledger.remaining)} left"
     if ledger.total_delta:
         text += (
-            f"; delta {cost(ledger.spent_delta)} of {total(ledger.total_delta)} spent, "
-            f"{left(ledger.remaining_delta)} left"
+            f"; delta {format_ceil(ledger.spent_delta)} of {ledger.total_delta:.6g} spent, "
+            f"{format_floor(ledger.remaining_delta)} left"
         )
     return text
 
@@ -104,7 +104,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
     question = _words(entry.question)
     if entry.dataset is not None:
         question = f"{entry.dataset}: {question}"
-    return when, question, cost(entry.epsilon), cost(entry.delta), state
+    return when, question, format_ceil(entry.epsilon), format_ceil(entry.delta), state
 
 
 def _words(question: str) -> str:

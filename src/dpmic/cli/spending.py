@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from dpmic._format import format_ceil, format_floor
 from dpmic.cli import printing, progress
-from dpmic.cli.amounts import cost, left, total
 from dpmic.cli.delivery import KEPT, LOST, Delivery
 from dpmic.cli.failures import Declined, Stopped
 from dpmic.cli.printing import Answer
@@ -171,9 +171,9 @@ class Consent:
 
     def _rows(self, view: Preview, what: str, error: str | None) -> list[tuple[str, str]]:
         """Return what is known beforehand, all of it public."""
-        price = f"epsilon = {cost(view.epsilon)}"
+        price = f"epsilon = {format_ceil(view.epsilon)}"
         if view.delta:
-            price += f", delta = {cost(view.delta)}"
+            price += f", delta = {format_ceil(view.delta)}"
         rows = [
             ("publishes", what),
             ("protects", self.unit.words),
@@ -192,7 +192,7 @@ class Consent:
             return UNTRACKED
         now, rest = self.ledger.remaining, view.rest(self.ledger) or 0.0
         return (
-            f"{left(now)} of {total(self.ledger.total)} left, {left(rest)} after this "
+            f"{format_floor(now)} of {self.ledger.total:.6g} left, {format_floor(rest)} after this "
             "(unless it was asked before, which costs nothing)"
         )
 

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._validate import Bounds, Limits, whole
+from dpmic._validate import Bounds, Limits, integer
 from dpmic.statistics.grids import range_cuts, steps
 
 __all__ = ["Distribution", "mic_star", "range_matrix"]
@@ -56,7 +56,7 @@ def mic_star(distribution: Distribution, *, master: int = 260, columns: int = 36
     >>> round(mic_star(noisy(12, 0.5)), 3)
     0.221
     """
-    fine, coarse = whole(columns, "columns", least=2), whole(master, "master", least=2)
+    fine, coarse = integer(columns, "columns", least=2), integer(master, "master", least=2)
     by_x = distribution.masses(
         distribution.mass_cuts("x", fine), distribution.mass_cuts("y", coarse)
     )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpmic.errors import InputError, shown
+from dpmic.errors import InputError, safe_repr
 
 __all__ = ["Asked", "Tell", "listed"]
 
@@ -71,14 +71,14 @@ class Asked:
 
 def listed(names: Sequence[str]) -> str:
     """Write names, so many as can be read."""
-    return ", ".join(map(shown, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
+    return ", ".join(map(safe_repr, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
 
 
 def _position(wanted: str, names: Sequence[str], told: bool) -> int:
     count = names.count(wanted)
     if count == 1:
         return names.index(wanted)
-    what = f"column {shown(wanted)}"
+    what = f"column {safe_repr(wanted)}"
     if count:
         raise InputError(what, f"{count} columns have this name", "rename them or drop all but one")
     close = difflib.get_close_matches(wanted, names)

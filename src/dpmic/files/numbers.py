@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmic.errors import InputError, shown
+from dpmic.errors import InputError, safe_repr
 from dpmic.files.asked import DATE, DATES, TEXT
 
 __all__ = ["Labels", "Numbers", "trimmed"]
@@ -80,14 +80,14 @@ class Numbers:
         whole = written.filter(compute.match_substring_regex(written, LONG_WHOLE))
         if any(map(_rounded, whole.to_pylist())):
             raise InputError(
-                f"column {shown(self.name)}",
+                f"column {safe_repr(self.name)}",
                 "it holds whole numbers that float64 would round",
                 "pass their ranks, or write them as floats",
             )
 
     def _refuse(self, texts: Any) -> None:
         """Say what is no number; of a public column where."""
-        column = f"column {shown(self.name)}"
+        column = f"column {safe_repr(self.name)}"
         remedy = "convert it to numbers, or leave the column out"
         if self.private:
             # Outside of the handlers, so that no context holds a value.
@@ -100,7 +100,7 @@ class Numbers:
             return
         raise InputError(
             f"{column}, row {self.rows + row} below the header",
-            f"{shown(text)} among other values is of another kind",
+            f"{safe_repr(text)} among other values is of another kind",
             "correct it, or write nothing where a value is missing",
         )
 

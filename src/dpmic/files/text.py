@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from dpmic.errors import InputError, shown
+from dpmic.errors import InputError, safe_repr
 from dpmic.files.asked import Asked, Tell
 from dpmic.files.numbers import Labels, Numbers
 
@@ -122,7 +122,7 @@ def _header(begin: bytes, path: str, delimiter: str | None, private: bool) -> He
         raise InputError(path, "its header cannot be read", "check its quotation marks") from None
     if len(names) == 1 and delimiter not in first and any(mark in first for mark in ";\t|,"):
         remedy = f"separate its columns by {MARKS[delimiter]} (commas in .csv, tabs in .tsv files)"
-        named = "" if private else f", {shown(first)}"  # a record, where there is no header
+        named = "" if private else f", {safe_repr(first)}"  # a record, where there is no header
         raise InputError(path, f"its header is one column{named}", remedy)
     if record is None and len(begin) < BLOCK:
         raise InputError(path, "it has no rows", "check that it holds more than a header")

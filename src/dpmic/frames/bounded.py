@@ -10,7 +10,7 @@ import numpy as np
 
 from dpmic import _validate
 from dpmic._validate import Interval
-from dpmic.errors import InputError, ParameterError, shown
+from dpmic.errors import InputError, ParameterError, safe_repr
 
 __all__ = ["Unlisted", "bounded", "position"]
 
@@ -59,13 +59,13 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
     if isinstance(names, Unlisted):
         width = f"{len(names)} column{'s' * (len(names) > 1)}"
         remedy = f"look at the first line: it must be a header, and was read as {width}"
-        raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)
+        raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
     close = difflib.get_close_matches(called or "", names)
     listed = ", ".join(map(repr, close or names[:10]))
     if not close and len(names) > 10:
         listed += ", ..."
     remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
-    raise InputError(f"{role} {shown(wanted)}", f"there is no such {what}", remedy)
+    raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
 
 
 def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
@@ -81,15 +81,15 @@ def _in_order(bounds: Any, width: int) -> Sequence[Any]:
     members = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
     if not isinstance(members, Sequence) or isinstance(members, str):
         raise ParameterError(
-            f"bounds = {shown(bounds)}",
+            f"bounds = {safe_repr(bounds)}",
             "every column that takes part needs bounds, from what it means",
             "pass {'age': (0, 120), ...}, or one interval for each column",
         )
     if len(members) == 2 and all(isinstance(end, int | float) for end in members):
         raise ParameterError(
-            f"bounds = {shown(bounds)}",
+            f"bounds = {safe_repr(bounds)}",
             "this is one interval, and every column needs its own",
-            f"pass [{shown(tuple(members))}] * {width}, or {{'age': (0, 120), ...}}",
+            f"pass [{safe_repr(tuple(members))}] * {width}, or {{'age': (0, 120), ...}}",
         )
     if len(members) != width:
         raise ParameterError(

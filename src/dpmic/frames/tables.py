@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.errors import InputError, ParameterError, RefusedValueError, shown
+from dpmic.errors import InputError, ParameterError, RefusedValueError, safe_repr
 from dpmic.frames.columns import LEAST_RECORDS, column
 
 __all__ = [
@@ -184,7 +184,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     """
     if missing not in get_args(Missing):
         raise ParameterError(
-            f"missing = {shown(missing)}", "there is no such option", 'pass "raise" or "drop"'
+            f"missing = {safe_repr(missing)}", "there is no such option", 'pass "raise" or "drop"'
         )
     return read(find(x, y, data=data), missing=missing)
 
@@ -277,7 +277,7 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
 def _check_unique(name: str, count: int) -> None:
     if count > 1:
         raise InputError(
-            f"column {shown(name)}",
+            f"column {safe_repr(name)}",
             f"{count} columns have this name",
             "rename them or drop all but one",
         )
@@ -335,4 +335,4 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
     names = [repr(name) for name in names]
     listed = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
     remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
-    raise InputError(f"{role} = {shown(wanted)}", "there is no such column", remedy)
+    raise InputError(f"{role} = {safe_repr(wanted)}", "there is no such column", remedy)

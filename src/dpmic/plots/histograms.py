@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.plots.axes import literal, new_axes
 from dpmic.results.histogram_release import BIASED
 
@@ -31,6 +31,6 @@ def heat_map(published: HistogramRelease, ax: Axes | None) -> Axes:
     )
     ax.set_xlabel(literal(published.names[0]))
     ax.set_ylabel(literal(published.names[1]))
-    cost = f"epsilon = {_validate.upwards(published.epsilon)}"
+    cost = f"epsilon = {format_ceil(published.epsilon)}"
     ax.set_title(f"MIC of the noisy counts = {published.value:.3f}, {BIASED}\n{cost}")
     return ax

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.plots.axes import literal, new_axes
 from dpmic.plots.screenings import bars
 
@@ -32,9 +32,9 @@ STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
 
 def matrix(published: PairwiseRelease, ax: Axes | None) -> Axes:
     """Draw a heat map of all pairs, or bars for the pairs of one column."""
-    cost = f"epsilon = {_validate.upwards(published.epsilon)}"
+    cost = f"epsilon = {format_ceil(published.epsilon)}"
     if published.delta:
-        cost += f", delta = {_validate.upwards(published.delta)}"
+        cost += f", delta = {format_ceil(published.delta)}"
     if published.target is not None:
         rows = zip(published.pairs, published.values, published.interval(0.95), strict=True)
         pairs, values, ends = zip(*sorted(rows, key=lambda row: -row[1]), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.plots.axes import new_axes
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def null(test: IndependenceTest, ax: Axes | None) -> Axes:
     ax.axvline(test.statistic, color="tab:red", label="observed")
     ax.set_xlabel("TICe")
     ax.set_ylabel("permutations")
-    chance = _validate.upwards(test.pvalue, 3)
+    chance = format_ceil(test.pvalue, 3)
     ax.set_title(f"p = {chance} (n = {test.n}, {test.permutations:,} permutations)")
     ax.legend()
     return ax

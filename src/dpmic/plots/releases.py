@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.plots.axes import literal, new_axes
 
 if TYPE_CHECKING:
@@ -30,5 +30,5 @@ def release(published: Release, ax: Axes | None) -> Axes:
     ax.set_yticks([])
     ax.set_xlabel(f"{published.statistic.upper()}, with the 95% interval of its noise")
     names = " and ".join(map(literal, published.names))
-    ax.set_title(f"{names}, epsilon = {_validate.upwards(published.epsilon)}")
+    ax.set_title(f"{names}, epsilon = {format_ceil(published.epsilon)}")
     return ax

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.plots.axes import literal, new_axes
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def screening(found: Screening, ax: Axes | None) -> Axes:
     what = f"{len(found.pairs)} of {found.candidates} pairs"
     if found.target is not None:
         what += f" with {literal(found.target)}"
-    ax.set_title(f"{what}, epsilon = {_validate.upwards(found.epsilon)}")
+    ax.set_title(f"{what}, epsilon = {format_ceil(found.epsilon)}")
     return ax
 
 

@@ -87,7 +87,7 @@ def audit(
     >>> bound.verdict
     'not disproved: epsilon is at least 0... with 99.9% confidence'
     """
-    runs = _validate.whole(runs, "runs", least=LEAST_RUNS)
+    runs = _validate.integer(runs, "runs", least=LEAST_RUNS)
     confidence = _validate.real(confidence, "confidence")
     miss = 1 - confidence
     if not 0 < miss < 1:

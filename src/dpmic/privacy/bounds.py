@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic._validate import Interval
 from dpmic.errors import ParameterError
 from dpmic.privacy import noise
@@ -119,7 +120,7 @@ def estimate_bounds(
     private_to = loss(epsilon, allow_large=allow_large_epsilon)
     wished = _share(coverage, "coverage", 0.99, closed=True)
     miss = _share(failure, "failure", 0.05)
-    rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
+    rows = _validate.integer(rows_per_person, "rows_per_person", least=1, most=2**31)
     source, keeper = columns_of(x, data=data, person=person, rows=rows)
     look = Look(source.n, wished, miss, **_noises(private_to, rows))
     look.warn(private_to, rows)
@@ -175,7 +176,7 @@ class Look:
         """Say, before anything is spent, that a range of so few records will be rough."""
         if self.n * epsilon < LEAST_SIGNAL * rows:
             warn_of_noise(
-                f"n = {self.n} at epsilon = {_validate.upwards(epsilon)} is little for a range: "
+                f"n = {self.n} at epsilon = {format_ceil(epsilon)} is little for a range: "
                 "it will be rough, or the widest there is",
                 "pass more data or a larger epsilon, or bounds from what the column means",
             )

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from dpmic.errors import ParameterError, shown
+from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.reminders import depth_of_caller
 from dpmic.results.published import Published
@@ -107,7 +107,7 @@ def account(ledger: object, dataset: object, name: object) -> Account:
     for option, value in (("dataset", dataset), ("name", name)):
         if value is not None and (not isinstance(value, str) or not value.strip()):
             raise ParameterError(
-                f"{option} = {shown(value)}", "it is not a name", f"pass {option}='visits 2024'"
+                f"{option} = {safe_repr(value)}", "it is not a name", f"pass {option}='visits 2024'"
             )
     if name is not None:
         warnings.warn(
@@ -119,7 +119,9 @@ def account(ledger: object, dataset: object, name: object) -> Account:
         ledger = Ledger(ledger)
     if not isinstance(ledger, Ledger | None):
         raise ParameterError(
-            f"ledger = {shown(ledger)}", "it is not a Ledger", "pass dpmic.Ledger(path), or a path"
+            f"ledger = {safe_repr(ledger)}",
+            "it is not a Ledger",
+            "pass dpmic.Ledger(path), or a path",
         )
     if ledger is not None and dataset is None:
         raise ParameterError(

@@ -102,7 +102,7 @@ class MICrGeometric(Mechanism):
         check_options(self)
         object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
         if self.m is not None:
-            parts = _validate.whole(self.m, "m", least=2, most=MOST_PARTS)
+            parts = _validate.integer(self.m, "m", least=2, most=MOST_PARTS)
             object.__setattr__(self, "m", parts)
 
     def remind(self) -> None:

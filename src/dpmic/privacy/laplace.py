@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits, Master
-from dpmic.errors import ParameterError, shown
+from dpmic.errors import ParameterError, safe_repr
 from dpmic.frames import Pair
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
@@ -190,7 +190,7 @@ class MICrLaplace(LaplaceMechanism):
         object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
         if not isinstance(self.statistic, str):
             raise ParameterError(
-                f"statistic = {shown(self.statistic)}", "it is a name", "pass 'mic'"
+                f"statistic = {safe_repr(self.statistic)}", "it is a name", "pass 'mic'"
             )
         sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
 
@@ -271,7 +271,7 @@ class MICeLaplace(LaplaceMechanism):
         _check(self)
         if self.statistic != "mic":
             raise ParameterError(
-                f"statistic = {shown(self.statistic)}",
+                f"statistic = {safe_repr(self.statistic)}",
                 "only the MIC of MICe has a proved sensitivity",
                 "pass mechanism='micr-laplace' for MEV, TIC and MAS",
             )
@@ -283,7 +283,7 @@ class MICeLaplace(LaplaceMechanism):
         # With a B of one's own every number of columns that it allows is meant.
         most = self._tuned(n).lmax if self.B is None else math.floor(limits.B / 2)
         lmax = most if self.lmax is None else self.lmax
-        return replace(limits, lmax=_validate.whole(lmax, "lmax", least=2))
+        return replace(limits, lmax=_validate.integer(lmax, "lmax", least=2))
 
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.mice(n, limits.B, lmax=limits.lmax)

@@ -20,7 +20,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpmic import _validate
-from dpmic.errors import BudgetError, LedgerError, ParameterError, shown
+from dpmic._format import format_ceil, format_floor
+from dpmic.errors import BudgetError, LedgerError, ParameterError, safe_repr
 from dpmic.privacy.ledger_file import RESTORE, VERSION, locked, place, transaction
 
 __all__ = ["Entry", "Ledger"]
@@ -220,7 +221,7 @@ class Ledger:
                 row = _find(connection, dataset, question)
             if row is None:
                 raise LedgerError(
-                    f"question {shown(question)}",
+                    f"question {safe_repr(question)}",
                     "it was never charged",
                     "call spend before settle",
                 )
@@ -306,7 +307,7 @@ class Ledger:
         rest = (total - spent) / unit
         remedy = "read answers in its history, for free"
         if rest > LEAST_REST * total / unit:
-            remedy = f"pass at most {_validate.downwards(rest)}"
+            remedy = f"pass at most {format_floor(rest)}"
         if which == "delta" and not total:
             remedy = "pass delta=0, or make a ledger with a delta"
         raise BudgetError(
@@ -324,11 +325,9 @@ class Ledger:
             total, spent = self._read()
         except LedgerError as error:
             return f"Ledger({str(self.path)!r}, unusable: {error.reason})"
-        amounts = (
-            f"{_validate.upwards(_up(spent.epsilon, UNIT))} of {_down(total.epsilon, UNIT):.6g}"
-        )
+        amounts = f"{format_ceil(_up(spent.epsilon, UNIT))} of {_down(total.epsilon, UNIT):.6g}"
         if total.delta:
-            share = _validate.upwards(_up(spent.delta, UNIT_DELTA)) if spent.delta else "0"
+            share = format_ceil(_up(spent.delta, UNIT_DELTA)) if spent.delta else "0"
             amounts += f", delta {share} of {_down(total.delta, UNIT_DELTA):.6g}"
         return f"Ledger({str(self.path)!r}, spent {amounts})"
 
@@ -422,7 +421,9 @@ def _find(connection: sqlite3.Connection, dataset: str, question: str) -> _Row |
     for name, text in (("dataset", dataset), ("question", question)):
         # SQLite takes no lone surrogates, which are left over from file names and broken files.
         if not isinstance(text, str) or not re.fullmatch("[^\ud800-\udfff]+", text):
-            raise ParameterError(f"{name} = {shown(text)}", "it is not a text", f"name the {name}")
+            raise ParameterError(
+                f"{name} = {safe_repr(text)}", "it is not a text", f"name the {name}"
+            )
     where = f"{SELECT} WHERE dataset = ? AND question = ?"
     found = connection.execute(where, (dataset, question)).fetchone()
     return None if found is None else _Row(*found)

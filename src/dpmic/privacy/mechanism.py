@@ -180,7 +180,7 @@ class Mechanism(ABC):
 
     def _enough(self, n: int) -> None:
         """Refuse fewer records than the proof is about."""
-        if _validate.whole(n, "n", least=0) < self.least_n:
+        if _validate.integer(n, "n", least=0) < self.least_n:
             raise InputError(
                 f"n = {n}", f"{self.name} needs at least {self.least_n} records", "pass more data"
             )
@@ -189,6 +189,6 @@ class Mechanism(ABC):
 def check_options(mechanism: Mechanism) -> None:
     """Check what all mechanisms take."""
     epsilon = loss(mechanism.epsilon, allow_large=mechanism.allow_large_epsilon)
-    rows = _validate.whole(mechanism.rows_per_person, "rows_per_person", least=1, most=2**31)
+    rows = _validate.integer(mechanism.rows_per_person, "rows_per_person", least=1, most=2**31)
     object.__setattr__(mechanism, "epsilon", epsilon)
     object.__setattr__(mechanism, "rows_per_person", rows)

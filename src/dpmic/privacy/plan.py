@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.errors import ParameterError
 from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
@@ -71,11 +72,11 @@ def plan(
     question = _Question(
         n=None
         if n is None
-        else _validate.whole(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
+        else _validate.integer(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
         epsilon=_loss(epsilon, allow_large_epsilon),
         error=None if error is None else _wish(error),
         of=cast(Kind, _validate.choice(of, "of", Kind)),
-        rows=_validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31),
+        rows=_validate.integer(rows_per_person, "rows_per_person", least=1, most=2**31),
         allow_large=bool(allow_large_epsilon),
     )
     known = errors.surfaces()
@@ -193,7 +194,7 @@ class _Question:
             return _Place(self.n, None, note)
         epsilon = each * self.rows
         if epsilon > _validate.MAX_EPSILON and not self.allow_large:
-            note = f"it takes epsilon = {_validate.upwards(epsilon)}, above {_validate.MAX_EPSILON}"
+            note = f"it takes epsilon = {format_ceil(epsilon)}, above {_validate.MAX_EPSILON}"
             return _Place(self.n, None, note)
         note = f"less than {epsilon:g} was not simulated" if each == surface.epsilon[0] else ""
         return _Place(self.n, epsilon, note)

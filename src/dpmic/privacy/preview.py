@@ -98,7 +98,7 @@ def bounds(
     """Look ahead to :func:`dpmic.estimate_bounds`."""
     wished = ranges._share(coverage, "coverage", 0.99, closed=True)
     miss = ranges._share(failure, "failure", 0.05)
-    rows = _validate.whole(rows_per_person, "rows_per_person", least=1, most=2**31)
+    rows = _validate.integer(rows_per_person, "rows_per_person", least=1, most=2**31)
     n, asked = _columns(x, rows=rows, **options)
     look = ranges.Look(n, wished, miss, **ranges._noises(asked, rows))
     look.warn(asked, rows)
@@ -107,7 +107,7 @@ def bounds(
 
 def test(x: str, y: str, *, draws: int, **options: Any) -> Preview:
     """Look ahead to :func:`dpmic.release_test`."""
-    _validate.whole(draws, "draws", least=testing.LEAST_DRAWS, most=testing.MOST_DRAWS)
+    _validate.integer(draws, "draws", least=testing.LEAST_DRAWS, most=testing.MOST_DRAWS)
     n, asked = _columns(x, y, **options)
     return Preview(n, testing.RankTables.planned(n, asked).noise(asked).epsilon)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from dpmic.errors import ParameterError, shown
+from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy.asked import bounded_contributions
 from dpmic.privacy.charge import Steps, account, padded
 from dpmic.privacy.domain import opened, private
@@ -122,8 +122,8 @@ def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:
     for name in names:
         if name not in bounds:
             raise ParameterError(
-                f"bounds of {', '.join(map(shown, bounds))}",
-                f"those of {shown(name)} are missing",
+                f"bounds of {', '.join(map(safe_repr, bounds))}",
+                f"those of {safe_repr(name)} are missing",
                 "name both columns, or pass ((x0, x1), (y0, y1))",
             )
     return tuple(bounds[name] for name in names)
@@ -147,13 +147,15 @@ def _mechanism(
     kind = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
     if kind is None:
         known = " or ".join(repr(known) for known in MECHANISMS)
-        raise ParameterError(f"mechanism = {shown(mechanism)}", "it is not known", f"pass {known}")
+        raise ParameterError(
+            f"mechanism = {safe_repr(mechanism)}", "it is not known", f"pass {known}"
+        )
     if bounds is not None:
         options = {**options, "bounds": bounds}
     unknown = sorted(options.keys() - kind.__dataclass_fields__.keys())
     if unknown:
         raise ParameterError(
-            f"{unknown[0]} = {shown(options[unknown[0]])}",
+            f"{unknown[0]} = {safe_repr(options[unknown[0]])}",
             f"{mechanism} has no such option",
             f"pass some of {', '.join(kind.__dataclass_fields__)}",
         )

@@ -179,7 +179,7 @@ class _Plan:
 def _plan(table: Table, whole: MICrLaplace, top: object, split: object) -> _Plan:
     """Fix everything from what is public."""
     candidates, epsilon = len(table.pairs), whole.epsilon
-    count = _validate.whole(top, "top", least=1)
+    count = _validate.integer(top, "top", least=1)
     if count > candidates:
         raise ParameterError(
             f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"

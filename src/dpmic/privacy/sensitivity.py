@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from dpmic import _validate
-from dpmic.errors import ParameterError, shown
+from dpmic.errors import ParameterError, safe_repr
 
 __all__ = ["PROOFS", "mice", "mice_paper", "micr", "micr_paper", "rounding"]
 
@@ -77,7 +77,7 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
     records, cells = _records(n), None if B is None else _cells(n, B)
     if statistic in UNBOUNDED:
         raise ParameterError(
-            f"statistic = {shown(statistic)}",
+            f"statistic = {safe_repr(statistic)}",
             f"it has no useful sensitivity: {UNBOUNDED[statistic]}",
             "pass 'mic', 'mev', 'tic' or 'mas'",
         )
@@ -85,7 +85,7 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
         return _of_edge(records)
     if statistic not in ("tic", "mas"):
         raise ParameterError(
-            f"statistic = {shown(statistic)}",
+            f"statistic = {safe_repr(statistic)}",
             "statistic is not known",
             "pass 'mic', 'mev', 'tic' or 'mas'",
         )
@@ -125,7 +125,7 @@ def mice(n: int, B: float, *, lmax: int | None = None) -> float:
     records, cells = _records(n), _cells(n, B)
     columns = cells // 2
     if lmax is not None:
-        columns = min(columns, _validate.whole(lmax, "lmax", least=2))
+        columns = min(columns, _validate.integer(lmax, "lmax", least=2))
     return _of_ranks(records, cells, columns)
 
 
@@ -180,7 +180,7 @@ def rounding(n: int, B: float) -> float:
 
 def _records(n: object) -> int:
     """Return the number of records, a whole number from 2 to MAX_N."""
-    records = _validate.whole(n, "n", least=2)
+    records = _validate.integer(n, "n", least=2)
     if records > MAX_N:
         raise ParameterError(
             f"n = {n!r}", "the proof of rounding ends at 2 ** 40 records", f"pass at most {MAX_N}"

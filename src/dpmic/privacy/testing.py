@@ -93,7 +93,7 @@ def release_test(
     """
     charged = account(ledger, dataset, name)
     private_to = loss(epsilon, allow_large=allow_large_epsilon)
-    repeats = _validate.whole(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
+    repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, keeper = columns_of(x, y, data=data, person=person)
     tables = RankTables.planned(source.n, private_to)
     added = tables.noise(private_to)

@@ -10,8 +10,9 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Protocol
 
-from dpmic import __version__, _validate, frames
-from dpmic.errors import ParameterError, shown
+from dpmic import __version__, frames
+from dpmic._format import format_ceil, format_floor
+from dpmic.errors import ParameterError, safe_repr
 from dpmic.frames import Pair
 from dpmic.report import plain, private
 from dpmic.report.charts import meter
@@ -153,7 +154,7 @@ def _pair(points: Any) -> Pair | None:
         return points
     if not isinstance(points, tuple) or len(points) != 2 or str in map(type, points):
         raise ParameterError(
-            f"points = {shown(points)}",
+            f"points = {safe_repr(points)}",
             "two columns are needed",
             "pass the columns themselves: points=(frame.age, frame.dose)",
         )
@@ -199,7 +200,9 @@ def _no_estimate() -> ParameterError:
 def _unknown(result: object) -> ParameterError:
     known = [*PRIVATE, Pairwise, Score, IndependenceTest]
     listed = ", ".join(kind.__name__ for kind in known)
-    return ParameterError(f"result = {shown(result)}", "no page shows it", f"pass one of {listed}")
+    return ParameterError(
+        f"result = {safe_repr(result)}", "no page shows it", f"pass one of {listed}"
+    )
 
 
 def _spending(result: Published, ledger: Budget | None) -> Part:
@@ -215,22 +218,22 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
         )
     elif ledger is not None:
         note = "What was spent so far includes this result."
-    cost = {"this result, epsilon": _validate.upwards(result.epsilon)}
+    cost = {"this result, epsilon": format_ceil(result.epsilon)}
     delta = getattr(result, "delta", 0.0)
     if delta:
-        cost["this result, delta"] = _validate.upwards(delta)
+        cost["this result, delta"] = format_ceil(delta)
     if ledger is None:
         return Part("What was spent", facts(cost) + paragraphs(note))
     total, spent, left = ledger.total, ledger.spent, ledger.remaining
     cost |= {
-        "spent so far, epsilon": f"{_validate.upwards(spent)} of {_validate.downwards(total)}",
-        "left, epsilon": _validate.downwards(left),
+        "spent so far, epsilon": f"{format_ceil(spent)} of {format_floor(total)}",
+        "left, epsilon": format_floor(left),
     }
     if ledger.total_delta:
-        spent_delta = _validate.upwards(ledger.spent_delta)
+        spent_delta = format_ceil(ledger.spent_delta)
         cost |= {
-            "spent so far, delta": f"{spent_delta} of {_validate.downwards(ledger.total_delta)}",
-            "left, delta": _validate.downwards(ledger.remaining_delta),
+            "spent so far, delta": f"{spent_delta} of {format_floor(ledger.total_delta)}",
+            "left, delta": format_floor(ledger.remaining_delta),
         }
     drawn = meter(spent / total, f"{100 * spent / total:.0f}% of the budget of epsilon is spent")
     return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import Pair
 from dpmic.report import words
@@ -72,7 +72,7 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
 def independence(result: IndependenceTest, points: Pair | None, tested: Score | None) -> Content:
     """Show a test beside what chance gives, and the points if they are there."""
     numbers = {
-        "p-value": _validate.upwards(result.pvalue, 3),
+        "p-value": format_ceil(result.pvalue, 3),
         "TICe": f"{result.statistic:.4g}",
         "TICe of permutations, median": f"{np.median(result.null):.4g}",
     }
@@ -159,7 +159,7 @@ def _cell(name: str, value: Any) -> Cell:
     if math.isnan(value):
         return Cell("\u2013")
     if name in CHANCES:
-        return Cell(_validate.upwards(value.item(), 2), value.item())
+        return Cell(format_ceil(value.item(), 2), value.item())
     return Cell(format(value, FORMATS.get(name, ".4f")), value.item())
 
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from dpmic import _validate
+from dpmic._format import format_ceil, format_complement
 from dpmic.report import words
 from dpmic.report.charts import Bar, bars, figure
 from dpmic.report.content import Content, Part, decimals, flat, plural
@@ -41,8 +41,8 @@ def screening(result: Screening, estimate: bool) -> Content:
     if result.target is not None:
         title += f" with {result.target}"
     costs = {
-        "epsilon for the choice": _validate.upwards(result.selection_epsilon),
-        "epsilon for the values": _validate.upwards(result.values_epsilon),
+        "epsilon for the choice": format_ceil(result.selection_epsilon),
+        "epsilon for the values": format_ceil(result.values_epsilon),
         "scale of the choice": f"{result.selection_scale:.6g}",
     }
     chosen_words = (words.CHOSEN,) if chosen < result.candidates else (words.NOISY_CHOICE,)
@@ -64,7 +64,7 @@ def matrix(result: PairwiseRelease, estimate: bool) -> Content:
         title += f" with {result.target}"
     else:
         parts = (parts[0], _heat(result), *parts[1:])
-    costs = {"noise": result.noise, "delta": _validate.upwards(result.delta)}
+    costs = {"noise": result.noise, "delta": format_ceil(result.delta)}
     return Content(
         title=title,
         promise=result.guarantee,
@@ -138,7 +138,7 @@ def bounds(result: BoundsEstimate) -> Content:
     numbers = {f"range of {result.name}": found if result.found else "none found"}
     if result.found:
         numbers["records outside, at most"] = f"{result.outside:,} of {result.n:,}"
-        numbers["with probability"] = f"{_validate.all_but(result.failure)} or more"
+        numbers["with probability"] = f"{format_complement(result.failure)} or more"
     return Content(
         title=f"Range of {result.name}",
         promise=result.guarantee,
@@ -153,7 +153,7 @@ def independence(result: IndependenceRelease) -> Content:
     """Show a test's p-value."""
     first, second = result.names
     numbers = {
-        "p-value": _validate.upwards(result.pvalue, 4),
+        "p-value": format_ceil(result.pvalue, 4),
         "Cramer's V of ranks, with noise": decimals(result.value),
     }
     return Content(
@@ -282,7 +282,7 @@ def _facts(result: Published) -> dict[str, str]:
     return {
         "records (n)": f"{result.n:,}",
         **{name: words for name, words in named.items() if words is not None},
-        "epsilon": _validate.upwards(result.epsilon),
+        "epsilon": format_ceil(result.epsilon),
         "protected unit": unit,
         **flat(result.parameters),
     }

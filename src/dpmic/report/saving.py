@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from dpmic.errors import ParameterError, shown
+from dpmic.errors import ParameterError, safe_repr
 
 __all__ = ["generator", "refuse_unwritable", "save"]
 
@@ -115,7 +115,7 @@ def _file(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(os.path.realpath(path))
     except (TypeError, ValueError):
-        raise ParameterError(f"path = {shown(path)}", "it is no path", "pass a name") from None
+        raise ParameterError(f"path = {safe_repr(path)}", "it is no path", "pass a name") from None
 
 
 def _opener(text: str) -> Callable[[str, int], int]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from dpmic import _validate
+from dpmic._format import format_floor
 
 __all__ = ["AuditBound"]
 
@@ -51,8 +51,8 @@ class AuditBound:
     def verdict(self) -> str:
         """The sentence that may be printed: bound and confidence, neither overstated."""
         verdict = "disproved" if self.disproved else "not disproved"
-        least = _validate.downwards(self.lower, 4)
-        percent = (100 * Decimal(_validate.downwards(self.confidence))).normalize()
+        least = format_floor(self.lower, 4)
+        percent = (100 * Decimal(format_floor(self.confidence))).normalize()
         return f"{verdict}: epsilon is at least {least} with {percent:f}% confidence"
 
     @property

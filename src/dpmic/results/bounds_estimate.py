@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpmic import _validate
+from dpmic._format import format_complement
 from dpmic._validate import Interval
 from dpmic.results import html
 from dpmic.results.published import Published
@@ -56,7 +57,7 @@ class BoundsEstimate(Published):
             )
         return (
             f"{self._promise(f'This range of {self.name} is')} With probability "
-            f"{_validate.all_but(self.failure)} or more, "
+            f"{format_complement(self.failure)} or more, "
             f"at most {self.outside} of the {self.n} records lie outside "
             f"[{self.low:.12g}, {self.high:.12g}]."
         )
@@ -74,7 +75,7 @@ class BoundsEstimate(Published):
         if self.found:
             told = (
                 f"{self.low:.12g} to {self.high:.12g}, at most {self.outside} of {self.n} records "
-                f"outside with probability {_validate.all_but(self.failure)} or more"
+                f"outside with probability {format_complement(self.failure)} or more"
             )
         else:
             told = f"none found: {self.n} records are too few for this epsilon"
@@ -85,7 +86,7 @@ class BoundsEstimate(Published):
         rows = {
             f"range of {self.name}": f"{self.low:.12g} to {self.high:.12g}",
             "records outside, at most": f"{self.outside} of {self.n}",
-            "with probability": f"{_validate.all_but(self.failure)} or more",
+            "with probability": f"{format_complement(self.failure)} or more",
             "epsilon": self._cost,
             "guarantee": self.guarantee,
         }

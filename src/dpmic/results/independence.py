@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.results import html
 from dpmic.results.published import PublishedPair
 
@@ -38,7 +38,7 @@ class IndependenceRelease(PublishedPair):
         """The sentences that may be printed beside the p-value."""
         first, second = self.names
         promise = self._promise(f"This test of independence of {first} and {second} is")
-        chance = _validate.upwards(self.pvalue)
+        chance = format_ceil(self.pvalue)
         return (
             f"{promise} If the two were independent, a p-value of {chance} or less "
             f"would appear with probability {chance} at most, the noise included."
@@ -53,7 +53,7 @@ class IndependenceRelease(PublishedPair):
 
     def __repr__(self) -> str:
         first, second = self.names
-        chance = _validate.upwards(self.pvalue, 4)
+        chance = format_ceil(self.pvalue, 4)
         return (
             f"IndependenceRelease({first} and {second}: p-value {chance}; noisy Cramer's "
             f"V of ranks {self.value:.4f}, n={self.n}, epsilon={self._cost})"
@@ -62,7 +62,7 @@ class IndependenceRelease(PublishedPair):
     def _repr_html_(self) -> str:
         first, second = self.names
         rows = {
-            "p-value, private": _validate.upwards(self.pvalue, 4),
+            "p-value, private": format_ceil(self.pvalue, 4),
             f"of independence of {first} and {second}": f"n = {self.n}",
             "Cramer's V of ranks, noisy": f"{self.value:.4f}",
             "epsilon": self._cost,

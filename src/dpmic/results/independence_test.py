@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.errors import InputError
 from dpmic.results import html
 
@@ -112,13 +112,13 @@ class IndependenceTest:
 
     def __repr__(self) -> str:
         return (
-            f"IndependenceTest(TICe={self.statistic:.4g}, p={_validate.upwards(self.pvalue, 3)}, "
+            f"IndependenceTest(TICe={self.statistic:.4g}, p={format_ceil(self.pvalue, 3)}, "
             f"n={self.n}, {self.permutations} permutations)"
         )
 
     def _repr_html_(self) -> str:
         rows = {
-            "p-value against independence": _validate.upwards(self.pvalue, 3),
+            "p-value against independence": format_ceil(self.pvalue, 3),
             "TICe": f"{self.statistic:.4g}",
             "TICe of permutations, median": f"{np.median(self.null):.4g}",
             "permutations": f"{self.permutations}",

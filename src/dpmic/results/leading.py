@@ -22,7 +22,7 @@ def largest(values: NDArray[np.float64], k: object) -> NDArray[np.intp]:
 
     NaN has no place among them. Only what is returned is sorted.
     """
-    wanted = _validate.whole(k, "k", least=1)
+    wanted = _validate.integer(k, "k", least=1)
     wanted = min(wanted, values.size - int(np.count_nonzero(np.isnan(values))))
     if not wanted:
         return np.empty(0, np.intp)

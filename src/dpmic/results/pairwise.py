@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate, frames
-from dpmic.errors import InputError, ParameterError, shown
+from dpmic._format import format_ceil
+from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.results import html, leading
 from dpmic.results.pairing import Pairing
 
@@ -125,7 +126,7 @@ class Pairwise:
         if self.others is None:
             if row == column:
                 reason = "a column with itself is no pair"
-                raise InputError(f"{shown(x)}, {shown(y)}", reason, "pass two columns")
+                raise InputError(f"{safe_repr(x)}, {safe_repr(y)}", reason, "pass two columns")
             row, column = sorted((row, column))
         (position,) = self._pairing.positions(np.array([row]), np.array([column]))
         return float(self.mic[position])
@@ -158,7 +159,7 @@ class Pairwise:
         """
         share = _validate.real(rate, "rate")
         if not 0 < share < 1:
-            raise ParameterError(f"rate = {shown(rate)}", "it is a share of pairs", "pass 0.05")
+            raise ParameterError(f"rate = {safe_repr(rate)}", "it is a share of pairs", "pass 0.05")
         found = np.flatnonzero(self.qvalues <= share)
         assert self.pvalues is not None  # or there were no q-values
         return self._rows(found[np.lexsort((-self.mic[found], self.pvalues[found]))])
@@ -259,7 +260,7 @@ class Pairwise:
         places = leading.largest(self.mic, leading.SHOWN)
         numbers = [f"{score:.4f}" for score in self.mic[places]]
         if self.pvalues is not None:
-            chances = [_validate.upwards(p, 2) for p in self.pvalues[places].tolist()]
+            chances = [format_ceil(p, 2) for p in self.pvalues[places].tolist()]
             numbers = [f"{s} (p = {p})" for s, p in zip(numbers, chances, strict=True)]
         rows = self._rows(places)
         return [(f"{x}, {y}", number) for (x, y, _), number in zip(rows, numbers, strict=True)]

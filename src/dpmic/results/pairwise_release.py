@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.errors import InputError
 from dpmic.results import html, leading, noises
 from dpmic.results.pairs import ScoredPairs
@@ -110,7 +110,7 @@ class PairwiseRelease(ScoredPairs):
     def __repr__(self) -> str:
         cost = f"epsilon={self._cost}"
         if self.delta:
-            cost += f", delta={_validate.upwards(self.delta)}"
+            cost += f", delta={format_ceil(self.delta)}"
         rows = leading.lines(self._leading(), len(self.values))
         return (
             f"PairwiseRelease({len(self.values)} pairs of {len(self.names)} columns, n={self.n}, "
@@ -123,5 +123,5 @@ class PairwiseRelease(ScoredPairs):
             "epsilon": self._cost,
         }
         if self.delta:
-            rows["delta"] = _validate.upwards(self.delta)
+            rows["delta"] = format_ceil(self.delta)
         return html.table({**rows, "guarantee": self.guarantee})

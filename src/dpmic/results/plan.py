@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpmic import _validate, frames
+from dpmic import frames
+from dpmic._format import format_ceil
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,7 +117,7 @@ class Plan:
         if self.n is not None:
             known.append(f"n = {self.n:,}")
         if self.epsilon is not None:
-            known.append(f"epsilon = {_validate.upwards(self.epsilon)}")
+            known.append(f"epsilon = {format_ceil(self.epsilon)}")
         if self.rows_per_person > 1:
             known.append(f"up to {self.rows_per_person} rows for each person")
         return ", ".join(known)
@@ -188,4 +189,4 @@ def _whole(n: int | None) -> str:
 
 
 def _loss(epsilon: float | None) -> str:
-    return "none" if epsilon is None else _validate.upwards(epsilon)
+    return "none" if epsilon is None else format_ceil(epsilon)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Self
 
-from dpmic import _validate
+from dpmic._format import format_ceil
 from dpmic.errors import InputError
 
 __all__ = ["Published", "PublishedPair"]
@@ -67,11 +67,11 @@ class Published(ABC):
     def _cost(self) -> str:
         """Epsilon for texts and tables, which also say where a ledger gave the answer again."""
         again = "" if self.replayed is None else f" (stored answer of {self.drawn_on})"
-        return f"{_validate.upwards(self.epsilon)}{again}"
+        return f"{format_ceil(self.epsilon)}{again}"
 
     def _promise(self, what: str, delta: float = 0.0) -> str:
         """Return the sentence that may be printed beside the result."""
-        epsilon = _validate.upwards(self.epsilon)
+        epsilon = format_ceil(self.epsilon)
         unit, others = "one record is", "any other"
         if self.person is not None:
             unit = f"one person (by {self.person}; of each only the first record is used) is"
@@ -86,7 +86,7 @@ class Published(ABC):
             f"no published result becomes more than exp({epsilon}) times as likely or as unlikely"
         )
         if delta:
-            rest = _validate.upwards(delta)
+            rest = format_ceil(delta)
             cost += f" and delta = {rest}"
             bound = (
                 "no set of published results becomes more probable than "

@@ -208,7 +208,7 @@ def independence_test(
     >>> dpmic.independence_test(x, rng.permutation(y), permutations=999, rng=0).pvalue
     0.581
     """
-    draws = _validate.whole(permutations, "permutations", least=1)
+    draws = _validate.integer(permutations, "permutations", least=1)
     generator = _validate.generator(rng)
     _validate.real(B, "B")  # without it alpha would be asked for
     pair = frames.pair(x, y, data=data, missing=missing)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _validate
 from dpmic._validate import MAX_B, MAX_MASTER, Limits
-from dpmic.errors import InputError, ParameterError, shown
+from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.frames import LEAST_RECORDS
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
@@ -333,7 +333,7 @@ def _real(value: Any, name: str) -> float:
         number = math.fsum([value])  # float() would read text too
     except TypeError:
         reason, remedy = f"{name} must be a real number", f"pass a number for {name}"
-        raise ParameterTypeError(f"{name} = {shown(value)}", reason, remedy) from None
+        raise ParameterTypeError(f"{name} = {safe_repr(value)}", reason, remedy) from None
     if math.isnan(number):
         raise ParameterError(f"{name} = nan", "it is not a number", f"pass a number for {name}")
     return number

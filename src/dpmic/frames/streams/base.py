@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from dpmic.errors import DpmicError, InputError, UnreadableError, shown
+from dpmic.errors import DpmicError, InputError, UnreadableError, safe_repr
 from dpmic.frames.bounded import position
 
 __all__ = ["Batch", "LocalStream", "Stream", "added", "arrived", "attempted", "carried", "guarded"]
@@ -184,7 +184,7 @@ def _check_column(wanted: str, names: tuple[str, ...]) -> None:
     count = names.count(wanted)
     if count > 1:
         raise InputError(
-            f"column {shown(wanted)}",
+            f"column {safe_repr(wanted)}",
             f"{count} columns have this name",
             "rename them or drop all but one",
         )

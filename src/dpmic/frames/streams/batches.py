@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
-from dpmic.errors import InputError, RefusedValueError, UnreadableError, shown
+from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 from dpmic.frames.streams.base import Batch, LocalStream, guarded
 
 __all__ = ["Batches", "Reader", "opened"]
@@ -159,7 +159,7 @@ def _check_same(schema: Any, first: Any, columns: Sequence[str], number: int) ->
     for name in columns:
         if schema.names.count(name) != 1:
             raise RefusedValueError(
-                f"batch {number}, column {shown(name)}",
+                f"batch {number}, column {safe_repr(name)}",
                 "this batch does not have the column, or more than once",
                 "give every batch the columns of the first",
                 name,
@@ -167,7 +167,7 @@ def _check_same(schema: Any, first: Any, columns: Sequence[str], number: int) ->
         found, expected = schema.field(name).type, first.field(name).type
         if found != expected:
             raise RefusedValueError(
-                f"batch {number}, column {shown(name)}",
+                f"batch {number}, column {safe_repr(name)}",
                 f"its type is {found}, and {expected} in the first batch",
                 "give every batch the types of the first",
                 name,

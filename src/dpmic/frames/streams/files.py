@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from dpmic.errors import InputError, RefusedValueError, UnreadableError, shown
+from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 from dpmic.frames.bounded import Unlisted
 from dpmic.frames.streams.base import Batch, LocalStream, attempted, guarded
 from dpmic.frames.streams.texts import Texts
@@ -133,7 +133,7 @@ class Files(LocalStream):
         found = attempted(lambda: fragment.physical_schema, *_blamed(fragment))
         folders = _folders(fragment)
         for name in columns:
-            what = f"{_place(fragment) or 'a dataset'}, column {shown(name)}"
+            what = f"{_place(fragment) or 'a dataset'}, column {safe_repr(name)}"
             remedy = "give every file the columns of the first"
             if name in folders:
                 continue

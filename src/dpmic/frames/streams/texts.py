@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from dpmic.errors import RefusedValueError, shown
+from dpmic.errors import RefusedValueError, safe_repr
 from dpmic.frames.columns import LARGEST_EXACT
 
 __all__ = ["Texts"]
@@ -77,7 +77,7 @@ class Texts:
             digits = text.lstrip("+-0")
             if len(digits) > DIGITS or int(digits) > LARGEST_EXACT:
                 raise RefusedValueError(
-                    f"{self._what(place)} holds {shown(text)}",
+                    f"{self._what(place)} holds {safe_repr(text)}",
                     "integers beyond 2**53 would be rounded",
                     "pass their ranks, or write them as floats",
                     self.name,
@@ -93,7 +93,7 @@ class Texts:
             else:
                 end = middle
         raise RefusedValueError(
-            f"{self._what(place)} holds {shown(texts[first].as_py())}",
+            f"{self._what(place)} holds {safe_repr(texts[first].as_py())}",
             "this is not a number" if self.kind != "truths" else "other values are true and false",
             "correct it, or leave the column out",
             self.name,
@@ -113,4 +113,4 @@ class Texts:
         return True
 
     def _what(self, place: str | None) -> str:
-        return f"{place or 'a text'}, column {shown(self.name)}"
+        return f"{place or 'a text'}, column {safe_repr(self.name)}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpmic import _validate
 from dpmic._validate import Interval, Limits, Master
-from dpmic.errors import ParameterError, shown
+from dpmic.errors import ParameterError, safe_repr
 from dpmic.statistics.counts.cells import Cells, cells
 
 __all__ = ["Grids", "facts_of", "fixed_limits", "grids_of", "paired"]
@@ -36,7 +36,7 @@ class Grids:
         limits = fixed_limits(B, c, master)
         if target is not None and target not in names:
             raise ParameterError(
-                f"target = {shown(target)}", "it has no bounds", "name one that has"
+                f"target = {safe_repr(target)}", "it has no bounds", "name one that has"
             )
         return cls(names, intervals, limits, None if target is None else str(target))
 

@@ -265,7 +265,9 @@ class CountTable:
         """Read a table that :meth:`to_bytes` wrote, or refuse it."""
         facts, body = stored.unpacked(data)
         table = cls.empty(stored.understood(lambda: grids_of(facts)))
-        n = stored.understood(lambda: _validate.whole(facts["n"], "n", least=0, most=MOST_RECORDS))
+        n = stored.understood(
+            lambda: _validate.integer(facts["n"], "n", least=0, most=MOST_RECORDS)
+        )
         table._counts = stored.counts(body, n, table._counts.shape, table.grids.cells.starts)
         table._n = n
         return table
