@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _validate
 from dpmic.all_pairs import significance
 from dpmic.all_pairs.significance import CELLS, FINER, Draws, Null, Pools
 from dpmic.all_pairs.work import Side, Work
+from dpmic.data import LEAST_RECORDS, Source, find_all, read_all
 from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.results.pairing import Pairing
 from dpmic.statistics.classes import ClassPair
@@ -216,7 +217,7 @@ def _master(n: int, parts: int, c: object) -> float:
     return finer * parts
 
 
-def _find(X: Any) -> frames.Source:
+def _find(X: Any) -> Source:
     """Find the columns of a table; those of an array are called X[:, 0], X[:, 1] and so on."""
     if hasattr(X, "toarray"):
         raise InputError(
@@ -225,11 +226,11 @@ def _find(X: Any) -> frames.Source:
             "call .toarray() if it fits into memory",
         )
     if isinstance(X, list | tuple):
-        found = frames.Source(_transposed(X, "X"), (), False)
+        found = Source(_transposed(X, "X"), (), False)
     elif len(getattr(X, "shape", (0, 0))) == 1:
         raise _flat(f"X has shape ({len(X)},)")
     else:
-        found = frames.find_all(X)
+        found = find_all(X)
     if found.named:
         return found
     return replace(found, names=tuple(f"X[:, {i}]" for i in range(len(found.columns))))
@@ -281,20 +282,20 @@ def _labelled(X: Any, y: Any) -> tuple[list[Floats], Codes, int]:
     return columns, codes, classes
 
 
-def _read(source: frames.Source) -> list[Floats]:
+def _read(source: Source) -> list[Floats]:
     """Read complete columns of one length, of at least four records."""
     try:
-        columns = frames.read_all(source)
+        columns = read_all(source)
     except InputError as error:
         if "missing=" not in error.remedy:
             raise
         # An option that a score function does not have.
         remedy = "replace such values (SimpleImputer fills missing ones) or leave their records out"
         raise InputError(error.value, error.reason, remedy) from None
-    if columns[0].size < frames.LEAST_RECORDS:
+    if columns[0].size < LEAST_RECORDS:
         raise InputError(
             f"X has {columns[0].size} rows",
-            f"a score needs at least {frames.LEAST_RECORDS} records",
+            f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
     return list(columns)
@@ -370,7 +371,7 @@ def _single(y: Any) -> Any:
     if isinstance(y, list | tuple) and y and all(isinstance(row, ROW) for row in y):
         columns = _transposed(y, "y")
     elif axes == 2:
-        columns = frames.find_all(y).columns
+        columns = find_all(y).columns
     elif axes != 1:
         raise _several(f"y has {axes} axes")
     if len(columns) != 1:

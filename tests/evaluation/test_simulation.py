@@ -11,8 +11,9 @@ from published import PublishedMICrGeom
 from scipy import stats
 
 import dpmic
-from dpmic import _kernels, frames
+from dpmic import _kernels
 from dpmic._validate import Limits
+from dpmic.data import find
 from dpmic.evaluation import simulation
 from dpmic.evaluation.scoring import Choice, Perturbed
 from dpmic.evaluation.simulation import (
@@ -48,7 +49,7 @@ def differ(first, second):
 
 def real_draws(mechanism, x, y, count):
     """The values of releases of one dataset; its score is the same every time."""
-    source = frames.find(x, y)
+    source = find(x, y)
     setting = mechanism.setting(len(x))
     score = mechanism.score(private_pair(source), setting)
     assert mechanism.score(private_pair(source), setting) == score

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _validate
 from dpmic._validate import Interval, Master
 from dpmic.all_pairs.checkpoint import Checkpoint
 from dpmic.all_pairs.counted import CountedSide, CountedWork
@@ -18,8 +18,8 @@ from dpmic.all_pairs.progress import bar
 from dpmic.all_pairs.significance import Draws
 from dpmic.all_pairs.work import Side, Work
 from dpmic.all_pairs.workers import as_found
+from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_all, refuse_single
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.results import Pairwise
 from dpmic.results.pairing import Pairing
 from dpmic.statistics.counted import count
@@ -118,7 +118,7 @@ def pairwise(
         work = _counted(whole, method, bounds, missing, _flag(tic, "tic"), draws)
     else:
         source, intervals = _bounded(whole, method, bounds)
-        frames.refuse_single(source.names)
+        refuse_single(source.names)
         side, pairing = _read(source, intervals, missing), Pairing(len(source.names))
         work = Work(method, side, side, pairing, _flag(tic, "tic"), missing == "drop", draws)
     return _score(work, threads, out, rng)
@@ -171,7 +171,7 @@ def cross(
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     draws = _draws(pvalues, pooled, permutations, rng)
     each = zip((left, right), _both(bounds), strict=True)
-    found = [_bounded(frames.find_all(table), method, own) for table, own in each]
+    found = [_bounded(find_all(table), method, own) for table, own in each]
     one, other = (_read(source, intervals, missing) for source, intervals in found)
     if one.n != other.n:
         raise InputError(
@@ -245,7 +245,7 @@ def _counted(
                 "pass statistic='micr' without p-values, or the records in memory",
             )
     source, intervals = _bounded(whole, method, whole.bounds(bounds))
-    frames.refuse_single(source.names)
+    refuse_single(source.names)
     table = count(source, intervals, method, missing)
     side = CountedSide(source.names, (), intervals, table)
     return CountedWork(method, side, side, Pairing(len(source.names)), tic)
@@ -260,7 +260,7 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
                 "micr draws its grids between bounds, from what each column means",
                 "pass {'age': (0, 120), ...}, or statistic='mice', which needs none",
             )
-        return frames.bounded(source, bounds)
+        return bounded(source, bounds)
     if bounds is not None:
         raise ParameterError(
             "bounds", f"{method.statistic} has none", "leave them out, or pass statistic='micr'"
@@ -268,12 +268,12 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
     return source, (None,) * len(source.names)
 
 
-def _read(source: frames.Source, intervals: Intervals, missing: Missing) -> Side:
+def _read(source: Source, intervals: Intervals, missing: Missing) -> Side:
     """Read the columns; gaps are refused, or left for each pair."""
     _validate.choice(missing, "missing", Missing)
     if not intervals:
         raise InputError("0 columns", "a pair has two", "pass bounds of one column or more")
-    columns = frames.read_all(source, missing=missing)
+    columns = read_all(source, missing=missing)
     if columns[0].size < LEAST_RECORDS:
         raise InputError(
             f"the table has {columns[0].size} rows",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpmic._validate import Interval, Limits
 from dpmic.all_pairs import significance
 from dpmic.all_pairs.significance import Draws, Null
-from dpmic.frames import LEAST_RECORDS
+from dpmic.data import LEAST_RECORDS
 from dpmic.results.pairing import Pairing
 from dpmic.statistics import blocks, pruning, summaries
 from dpmic.statistics.counts.memory import Cut

@@ -85,10 +85,11 @@ def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> 
         result = independence_test(x, y, data=table, **options)
 
     def page() -> str:
-        from dpmic import frames, report
+        from dpmic import report
+        from dpmic.data import pair
         from dpmic.statistics.family import mice
 
-        points = frames.pair(x, y, data=table, missing=options["missing"])
+        points = pair(x, y, data=table, missing=options["missing"])
         score = mice(points.x, points.y, B=result.B, c=result.c)
         title = f"Are {x} and {y} independent?"
         return report.page(result, title=title, points=points, others=(score,), command=repeated())

@@ -46,9 +46,10 @@ def score(
         result = getattr(family, statistic)(x, y, data=table, **options)
 
     def page() -> str:
-        from dpmic import frames, report
+        from dpmic import report
+        from dpmic.data import pair
 
-        points = frames.pair(x, y, data=table, missing=missing.value)
+        points = pair(x, y, data=table, missing=missing.value)
         return report.page(result, points=points, command=repeated())
 
     out.give(answers.score(result, x, y), page)

@@ -9,7 +9,7 @@ from dpmic.plots.axes import literal, new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpmic.frames import Pair
+    from dpmic.data import Pair
     from dpmic.results import Score
 
 __all__ = ["scatter"]

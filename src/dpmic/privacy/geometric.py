@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits
+from dpmic.data import Pair
 from dpmic.errors import ParameterError
-from dpmic.frames import Pair
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames
 from dpmic._validate import Interval, Limits, Master
+from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError
 from dpmic.privacy.asked import LEAST_EPSILON, bounded_contributions
 from dpmic.privacy.charge import Steps
@@ -165,18 +165,16 @@ def find(table: Any, whole: MICrLaplace, *, bounds: Any, target: Any, person: An
     if isinstance(found, Counting) and found.grids is not None:
         bounds = found.bounds(bounds)
         target = found.grids.target if target is None else target
-    if isinstance(found.names, frames.Unlisted) and not isinstance(bounds, Mapping | None):
+    if isinstance(found.names, Unlisted) and not isinstance(bounds, Mapping | None):
         raise ParameterError(
             "bounds",
             "the names of a text's columns are its first line, a record where there is no header",
             "name the columns: {'age': (0, 120), ...}",
         )
-    source, intervals = frames.bounded(found, bounds)
-    frames.refuse_single(source.names)
+    source, intervals = bounded(found, bounds)
+    refuse_single(source.names)
     names = source.names
-    chosen = (
-        None if target is None else frames.position(target, names, "target", "column with bounds")
-    )
+    chosen = None if target is None else position(target, names, "target", "column with bounds")
     holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
     source, keeper = bounded_contributions(source, person, holder, whole.rows_per_person)
     return _known(Table(source, intervals, chosen, keeper), whole)

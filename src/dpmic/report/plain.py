@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpmic._format import format_ceil
+from dpmic.data import Pair
 from dpmic.errors import InputError, ParameterError
-from dpmic.frames import Pair
 from dpmic.report import words
 from dpmic.report.charts import figure, null
 from dpmic.report.content import Content, Part, decimals, flat, plural

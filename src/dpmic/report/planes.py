@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmic.frames import Pair
+from dpmic.data import Pair
 from dpmic.report.markup import shorten, text
 from dpmic.report.scales import Axis
 from dpmic.results import HistogramRelease, Score

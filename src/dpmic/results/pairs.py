@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpmic import frames
+from dpmic.data import Backend, build
 from dpmic.results import inference, noises
 from dpmic.results.published import Published
 
@@ -83,7 +83,7 @@ class ScoredPairs(Published):
     def _shown_estimates(self) -> inference.Shown:
         return inference.shown(self.estimates, self.estimate_interval)
 
-    def to_frame(self, backend: frames.Backend | None = None, *, estimate: bool = False) -> Any:
+    def to_frame(self, backend: Backend | None = None, *, estimate: bool = False) -> Any:
         """Return a row for each pair: x, y, value, and low and high of its noise interval (95%).
 
         With ``estimate`` also the estimate of MIC*, estimate_low and estimate_high (95%).
@@ -101,7 +101,7 @@ class ScoredPairs(Published):
             columns["estimate"] = self.estimates
             columns["estimate_low"] = [low for low, _ in ends]
             columns["estimate_high"] = [high for _, high in ends]
-        return frames.build(columns, backend)
+        return build(columns, backend)
 
     def _sound(self) -> bool:
         numbers = (self.sensitivity, self.scale, self.granularity)

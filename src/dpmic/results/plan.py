@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpmic import frames
 from dpmic._format import format_ceil
+from dpmic.data import Backend, build
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,12 +97,10 @@ class Plan:
                 return row
         raise KeyError(mechanism)
 
-    def to_frame(self, backend: frames.Backend | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return one row for each mechanism, as a pandas, polars or pyarrow frame."""
         names = [name for name in Expected.__dataclass_fields__ if name != "curve"]
-        return frames.build(
-            {name: [getattr(row, name) for row in self.rows] for name in names}, backend
-        )
+        return build({name: [getattr(row, name) for row in self.rows] for name in names}, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the expected error against epsilon, or n where that was sought; needs matplotlib."""

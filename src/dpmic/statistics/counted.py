@@ -6,8 +6,8 @@ from typing import Any
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits
+from dpmic.data import LEAST_RECORDS, Missing
 from dpmic.errors import InputError, ParameterError
-from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.counts.fixed import fixed_limits
 from dpmic.statistics.counts.sources import Counting

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dpmic import _validate, frames
+from dpmic import _validate
 from dpmic._validate import Bounds, Limits, Master, Ties
+from dpmic.data import Missing, pair
 from dpmic.errors import ParameterError
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
@@ -31,7 +32,7 @@ def mice(
     master: Master = "reshef",
     ties: Ties = "group",
     rng: np.random.Generator | int | None = None,
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> Score:
     """Score the dependence between two variables with MICe, on grids of equal mass.
 
@@ -79,17 +80,17 @@ def mice(
     >>> round(score.mic, 3), score.grid.k, score.grid.l
     (0.969, 2, 17)
     """
-    pair = frames.pair(x, y, data=data, missing=missing)
-    n, method = pair.x.size, Method("mice", alpha, B, c, master)
+    columns = pair(x, y, data=data, missing=missing)
+    n, method = columns.x.size, Method("mice", alpha, B, c, master)
     limits = method.limits(n)
     if _validate.choice(ties, "ties", Ties) == "random":
         generator = _validate.generator(rng)
-        x_axis = MassAxis.ranked(pair.x, generator.permutation(n))
-        y_axis = MassAxis.ranked(pair.y, generator.permutation(n))
+        x_axis = MassAxis.ranked(columns.x, generator.permutation(n))
+        y_axis = MassAxis.ranked(columns.y, generator.permutation(n))
     elif rng is not None:
         raise ParameterError("rng", "grouped ties need no random order", "pass ties='random' too")
     else:
-        x_axis, y_axis = MassAxis.grouped(pair.x), MassAxis.grouped(pair.y)
+        x_axis, y_axis = MassAxis.grouped(columns.x), MassAxis.grouped(columns.y)
     search = method.search(Binned(x_axis, x_axis), Binned(y_axis, y_axis), limits)
     return _score("mice", limits, search, ties=ties)
 
@@ -104,7 +105,7 @@ def micr(
     B: float | None = None,
     c: float | None = None,
     master: Master = "reshef",
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> Score:
     """Score the dependence between two variables with MICr, on grids of equal width.
 
@@ -144,9 +145,9 @@ def micr(
     if isinstance(source, Counting):
         limits, box, search = counted_pair(source, bounds, method, missing)
     else:
-        pair = frames.pair(x, y, data=data, missing=missing)
-        limits, box = method.limits(pair.x.size), _validate.bounds(bounds)
-        search = range_search(pair.x, pair.y, box, limits)
+        columns = pair(x, y, data=data, missing=missing)
+        limits, box = method.limits(columns.x.size), _validate.bounds(bounds)
+        search = range_search(columns.x, columns.y, box, limits)
     return _score("micr", limits, search, bounds=box)
 
 
@@ -158,7 +159,7 @@ def mic(
     alpha: float = 0.6,
     B: float | None = None,
     c: float = 15,
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> Score:
     """Score the dependence between two variables with the original MIC of 2011.
 
@@ -186,10 +187,10 @@ def mic(
     >>> round(dpmic.mic(x, x**2).mic, 3)
     1.0
     """
-    pair = frames.pair(x, y, data=data, missing=missing)
+    columns = pair(x, y, data=data, missing=missing)
     method = Method("mic", alpha, B, c)
-    limits = method.limits(pair.x.size)
-    search = method.search(method.bin(pair.x, limits), method.bin(pair.y, limits), limits)
+    limits = method.limits(columns.x.size)
+    search = method.search(method.bin(columns.x, limits), method.bin(columns.y, limits), limits)
     return _score("mic", limits, search)
 
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate, frames
+from dpmic import _kernels, _validate
 from dpmic._validate import Limits
+from dpmic.data import Missing, pair
 from dpmic.errors import ParameterError
 from dpmic.results import IndependenceTest
 from dpmic.statistics.characteristic import normalised, xlogx_table
@@ -166,7 +167,7 @@ def independence_test(
     B: float = 9,
     c: float = 5,
     rng: np.random.Generator | int | None = None,
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> IndependenceTest:
     """Test whether two variables are independent, with TICe and a permutation null.
 
@@ -211,10 +212,10 @@ def independence_test(
     draws = _validate.integer(permutations, "permutations", least=1)
     generator = _validate.generator(rng)
     _validate.real(B, "B")  # without it alpha would be asked for
-    pair = frames.pair(x, y, data=data, missing=missing)
-    n = pair.x.size
+    columns = pair(x, y, data=data, missing=missing)
+    n = columns.x.size
     limits = _validate.limits(n, alpha=None, B=B, c=c, atoms=n)
-    own, other = (Cells.of(MassAxis.grouped(values), limits) for values in (pair.x, pair.y))
+    own, other = (Cells.of(MassAxis.grouped(values), limits) for values in (columns.x, columns.y))
     statistic, drawn = observed(own, other), null(own, other, draws, generator)
     return IndependenceTest(
         statistic=statistic,

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _validate
 from dpmic._validate import MAX_B, MAX_MASTER, Limits
+from dpmic.data import LEAST_RECORDS
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.frames import LEAST_RECORDS
 from dpmic.results import Score
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.counts.memory import ClumpedRecords

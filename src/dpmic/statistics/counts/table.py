@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate, frames
+from dpmic import _kernels, _validate
 from dpmic._validate import Interval, Master
+from dpmic.data import Batch, Stream, find, read_all, stream
 from dpmic.errors import InputError, ParameterError, RefusedValueError
-from dpmic.frames import Batch, Stream
 from dpmic.statistics.counts import stored
 from dpmic.statistics.counts.cells import CellRecords, Column
 from dpmic.statistics.counts.fixed import Grids, facts_of, grids_of
@@ -110,7 +110,7 @@ class CountTable:
             As for the table itself.
         """
         grids = Grids.checked(bounds, B=B, c=c, master=master, target=target)
-        return count(frames.stream(source) or source, grids)
+        return count(stream(source) or source, grids)
 
     @classmethod
     def empty(cls, grids: Grids) -> CountTable:
@@ -330,13 +330,13 @@ def _tally(grids: Grids, threads: int, batches: Iterator[Batch]) -> CountTable:
 
 def read(batch: Batch, names: tuple[str, ...]) -> tuple[Floats, ...]:
     """Read columns of a batch; a refusal names the file, where it is known."""
-    source = frames.find(*names, data=batch.data, roles=names)
+    source = find(*names, data=batch.data, roles=names)
     if not source.n:
         return tuple(np.empty(0) for _ in names)
     remedy = "correct it where the data are, or leave out its record there"
     place = "" if batch.place is None else f"{batch.place}: "
     try:
-        columns = frames.read_all(source, missing="drop", categories=False)
+        columns = read_all(source, missing="drop", categories=False)
     except RefusedValueError as refused:
         value = place + refused.value
         raise RefusedValueError(value, refused.reason, remedy, refused.column) from None
