@@ -26,14 +26,14 @@ ALLOWED = {
     "statistics": LOW | {"frames", "results"},
     "all_pairs": LOW | {"_io", "frames", "statistics", "results"},
     "plots": {"errors", "_format", "_validate", "results", "frames"},
-    "report": {"__version__", "errors", "_format", "_validate", "results", "frames"},
+    "report": {"__version__", "errors", "_format", "_io", "_validate", "results", "frames"},
     "compat": LOW | {"frames", "results", "statistics"},
     "feature_selection": LOW | {"frames", "results", "statistics", "all_pairs"},
     "files": {"errors"},
     "demo": {"errors"},
     "privacy": LOW | {"_io", "frames", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
-    "evaluation": LOW | {"__version__", "statistics", "parameters", "privacy"},
+    "evaluation": LOW | {"__version__", "_io", "statistics", "parameters", "privacy"},
     "cli": {"__version__", "errors", "_format", "_validate", "frames", "results", "files", "demo"}
     | {"statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},
