@@ -26,14 +26,14 @@ ALLOWED = {
     "statistics": LOW | {"data", "results"},
     "all_pairs": LOW | {"_io", "data", "statistics", "results"},
     "plots": {"errors", "_format", "_validate", "results", "data"},
-    "report": {"__version__", "errors", "_format", "_validate", "results", "data"},
+    "report": {"__version__", "errors", "_format", "_io", "_validate", "results", "data"},
     "compat": LOW | {"data", "results", "statistics"},
     "feature_selection": LOW | {"data", "results", "statistics", "all_pairs"},
     "files": {"errors"},
     "demo": {"errors"},
     "privacy": LOW | {"_io", "data", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
-    "evaluation": LOW | {"__version__", "statistics", "parameters", "privacy"},
+    "evaluation": LOW | {"__version__", "_io", "statistics", "parameters", "privacy"},
     "cli": {"__version__", "errors", "_format", "_validate", "data", "results", "files", "demo"}
     | {"statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.all_pairs import locks
+from dpmic import _io
 from dpmic.errors import DpmicError, ParameterError, safe_repr
 from dpmic.results import Pairwise
 
@@ -176,7 +176,7 @@ class Checkpoint:
     def _begin(self) -> None:
         """Lock the folder and look at what it holds."""
         try:
-            self._lock = locks.take(self._folder)
+            self._lock = _io.lock_folder(self._folder)
             for leftover in self._folder.glob("*.tmp"):
                 leftover.unlink()
         except BlockingIOError:
@@ -194,7 +194,7 @@ class Checkpoint:
     def _release(self) -> None:
         """Let others work."""
         if self._lock is not None:
-            locks.release(self._lock, self._folder)
+            _io.unlock_folder(self._lock, self._folder)
             self._lock = None
 
     def _discard(self) -> None:
@@ -207,7 +207,7 @@ class Checkpoint:
         """Remove the parts that a process left when it ended right after making the file."""
         if self._folder.is_dir():
             with suppress(OSError):
-                self._lock = locks.take(self._folder)
+                self._lock = _io.lock_folder(self._folder)
                 self._discard()
             self._release()
 
@@ -237,23 +237,18 @@ class Checkpoint:
         return inside and (not columns or {POSITION, *columns} == set(table))
 
     def _write(self, target: Path, schema: pyarrow.Schema, tables: Iterable[pyarrow.Table]) -> None:
-        """Write a file whole or not at all, and to the disk before it has its name."""
+        """Write a file completely or not at all."""
         from pyarrow import parquet
 
-        written = self._folder / f"{target.stem}.tmp"
         try:
-            with written.open("wb") as file:
-                with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
-                    writer.add_key_value_metadata({KEY: self._identity})
-                    for table in tables:
-                        writer.write_table(table)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(written, target)
-            _sync(target.parent)
+            with (
+                _io.atomic_write(target, folder=self._folder) as file,
+                parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer,
+            ):
+                writer.add_key_value_metadata({KEY: self._identity})
+                for table in tables:
+                    writer.write_table(table)
         except OSError as error:
-            with suppress(OSError):
-                written.unlink(missing_ok=True)
             raise _unwritable(target, error) from None
 
 
@@ -345,13 +340,3 @@ def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in identity.items():
         flat |= value if isinstance(value, dict) else {name: value}
     return flat
-
-
-def _sync(folder: Path) -> None:
-    """Bring a new name to the disk, where folders can be opened."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -1,14 +1,12 @@
 """Work that can be stopped and taken up again, and whose numbers do not depend on the workers.
 
 The key of a task and the seed alone determine its random numbers. Its result is one file, named
-after key, seed and arguments, and written whole or not at all.
+after key, seed and arguments, and written completely or not at all.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpmic._io import atomic_write
 
 __all__ = ["Arrays", "Run", "Task"]
 
@@ -96,13 +96,8 @@ def _digest(number: int, text: str) -> str:
 
 
 def _one(folder: Path, seed: int, task: Task) -> tuple[Task, Arrays]:
-    """Do one task and put its result under its name, in one step that cannot be half done."""
+    """Do one task and write its result."""
     result = task.run(seed)
-    handle, written = tempfile.mkstemp(dir=folder, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **result)  # type: ignore[arg-type]
-        os.replace(written, folder / task.file(seed))
-    finally:
-        Path(written).unlink(missing_ok=True)
+    with atomic_write(folder / task.file(seed)) as file:
+        np.savez(file, **result)  # type: ignore[arg-type]
     return task, result
