@@ -1,8 +1,8 @@
 """The Parquet file that long work streams to, and is taken up again from.
 
 While work goes on, finished pairs lie in the folder ``<path>.parts`` as small Parquet files. Each
-is written under another name, brought to the disk and renamed, so that it is there whole or not
-at all. When all pairs are finished, ``<path>`` is written in the same way, and the folder goes.
+is written under another name, brought to the disk and renamed, so that it is there complete or
+not at all. When all pairs are finished, ``<path>`` is written in the same way, and the folder goes.
 Every file says of which table and options its numbers are; those of others are never used, and
 never overwritten.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.all_pairs import locks
+from dpmic import _io
 from dpmic.errors import DpmicError, ParameterError, safe_repr
 from dpmic.results import Pairwise
 
@@ -42,7 +43,7 @@ PART, SECONDS = 2**16, 20.0
 GROUP = 2**20
 """Rows of the file that are in memory at once, and that readers find together."""
 
-KEY, POSITION = "dpmic", "position"
+KEY, POSITION, LOCK = "dpmic", "position", "lock"
 ADDED = {"x", "y", "qvalue"}  # columns of the file that follow from the others
 ELSEWHERE = "choose another name, or delete it"
 WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
@@ -176,7 +177,7 @@ class Checkpoint:
     def _begin(self) -> None:
         """Lock the folder and look at what it holds."""
         try:
-            self._lock = locks.take(self._folder)
+            self._lock = _take_lock(self._folder)
             for leftover in self._folder.glob("*.tmp"):
                 leftover.unlink()
         except BlockingIOError:
@@ -194,7 +195,7 @@ class Checkpoint:
     def _release(self) -> None:
         """Let others work."""
         if self._lock is not None:
-            locks.release(self._lock, self._folder)
+            _release_lock(self._lock, self._folder)
             self._lock = None
 
     def _discard(self) -> None:
@@ -207,7 +208,7 @@ class Checkpoint:
         """Remove the parts that a process left when it ended right after making the file."""
         if self._folder.is_dir():
             with suppress(OSError):
-                self._lock = locks.take(self._folder)
+                self._lock = _take_lock(self._folder)
                 self._discard()
             self._release()
 
@@ -225,7 +226,7 @@ class Checkpoint:
                 raise _refusal(file, reason, ELSEWHERE)
 
     def _finished(self) -> Arrays:
-        """Return the numbers of the whole file."""
+        """Return the numbers of the finished file."""
         columns = _read(self._path)
         if columns is None or any(v.size != self._pairs for v in columns.values()):
             raise _refusal(self._path, "it is damaged", "delete it, and ask again")
@@ -237,7 +238,7 @@ class Checkpoint:
         return inside and (not columns or {POSITION, *columns} == set(table))
 
     def _write(self, target: Path, schema: pyarrow.Schema, tables: Iterable[pyarrow.Table]) -> None:
-        """Write a file whole or not at all, and to the disk before it has its name."""
+        """Write a complete file or none, and to the disk before it has its name."""
         from pyarrow import parquet
 
         written = self._folder / f"{target.stem}.tmp"
@@ -355,3 +356,49 @@ def _sync(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _take_lock(folder: Path) -> BinaryIO:
+    """Make a folder, unless it is there, and lock it until the returned file is released.
+
+    Raises
+    ------
+    BlockingIOError
+        If it is locked already, by this process or by another.
+    """
+    path = folder / LOCK
+    while True:
+        folder.mkdir(exist_ok=True)
+        try:
+            file = path.open("ab")
+        except FileNotFoundError:  # another process has just removed the folder
+            continue
+        try:
+            _lock(file)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass  # another process has removed the lock that it held
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _release_lock(file: BinaryIO, folder: Path) -> None:
+    """Give up the lock, and remove the folder if there is nothing in it."""
+    if sys.platform == "win32":
+        file.close()  # an open file cannot be removed there
+    with suppress(OSError):
+        (folder / LOCK).unlink()
+        folder.rmdir()
+    file.close()
+
+
+def _lock(file: BinaryIO) -> None:
+    try:
+        _io.lock(file.fileno())
+    except BlockingIOError:
+        raise
+    except OSError:
+        pass  # a file system without locks: what two processes add is then the same twice

@@ -14,9 +14,9 @@ from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import Batch, Source, Stream
-from dpmic.statistics.counts.fixed import Grids
-from dpmic.statistics.counts.histogram import cell_counts
-from dpmic.statistics.counts.table import CountTable, count, read
+from dpmic.statistics.count_table import CountTable, count, read
+from dpmic.statistics.fixed_grids import Grids
+from dpmic.statistics.records import cell_counts
 
 __all__ = ["Counting", "Found", "counting", "find", "find_all"]
 
