@@ -23,7 +23,7 @@ from dpmic.privacy import MICrGeometric, geometric, noise
 from dpmic.privacy.audit import _worst_case
 from dpmic.privacy.mechanisms import MECHANISMS
 from dpmic.privacy.release import _text
-from dpmic.statistics.counts.histogram import cell_counts, largest_first
+from dpmic.statistics.records import cell_counts, largest_first
 
 BOX = ((0, 1), (0, 1))
 RNG = np.random.default_rng(12)

@@ -21,8 +21,8 @@ from dpmic.all_pairs import progress
 from dpmic.all_pairs import work as module
 from dpmic.all_pairs.checkpoint import Checkpoint
 from dpmic.all_pairs.work import Work
-from dpmic.statistics import blocks
-from dpmic.statistics.methods import Method
+from dpmic.statistics import search
+from dpmic.statistics.family import Method
 
 LEVELS = ["low", "middle", "high"]
 INF = math.inf
@@ -223,9 +223,9 @@ def tile(monkeypatch, width, n, statistic="mice"):
     method = Method(statistic, 0.6, None, 15)
     masters = len(method.steps(method.limits(n)).layout.masters)
     most = 16 * n * masters
-    monkeypatch.setattr(blocks, "BUDGET", width * most if width else most - 1)
+    monkeypatch.setattr(search, "BUDGET", width * most if width else most - 1)
     monkeypatch.setattr(module, "TILE", max(width, 1))
-    assert blocks.most_at_once(method.steps(method.limits(n)), n) == width
+    assert search.most_at_once(method.steps(method.limits(n)), n) == width
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -762,7 +762,7 @@ def test_an_interrupt_says_no_more_than_that(monkeypatch, workers):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(blocks, "cut", interrupted)
+    monkeypatch.setattr(module, "_cut", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         dpmic.pairwise(matrix(40), workers=workers)
     assert caught.value.__context__ is None

@@ -1,8 +1,8 @@
 """The Parquet file that long work streams to, and is taken up again from.
 
 While work goes on, finished pairs lie in the folder ``<path>.parts`` as small Parquet files. Each
-is written under another name, brought to the disk and renamed, so that it is there whole or not
-at all. When all pairs are finished, ``<path>`` is written in the same way, and the folder goes.
+is written under another name, brought to the disk and renamed, so that it is there complete or
+not at all. When all pairs are finished, ``<path>`` is written in the same way, and the folder goes.
 Every file says of which table and options its numbers are; those of others are never used, and
 never overwritten.
 """
@@ -42,7 +42,7 @@ PART, SECONDS = 2**16, 20.0
 GROUP = 2**20
 """Rows of the file that are in memory at once, and that readers find together."""
 
-KEY, POSITION = "dpmic", "position"
+KEY, POSITION, LOCK = "dpmic", "position", "lock"
 ADDED = {"x", "y", "qvalue"}  # columns of the file that follow from the others
 ELSEWHERE = "choose another name, or delete it"
 WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
@@ -225,7 +225,7 @@ class Checkpoint:
                 raise _refusal(file, reason, ELSEWHERE)
 
     def _finished(self) -> Arrays:
-        """Return the numbers of the whole file."""
+        """Return the numbers of the finished file."""
         columns = _read(self._path)
         if columns is None or any(v.size != self._pairs for v in columns.values()):
             raise _refusal(self._path, "it is damaged", "delete it, and ask again")

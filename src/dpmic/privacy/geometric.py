@@ -26,9 +26,9 @@ from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.reminders import remind_of_bounds
 from dpmic.results import HistogramRelease
 from dpmic.statistics import summaries
-from dpmic.statistics.counts.histogram import cell_counts, cell_edges, largest_first
 from dpmic.statistics.counts.sources import Counting, Found
-from dpmic.statistics.histograms import table_limits, table_search
+from dpmic.statistics.records import cell_counts, cell_edges, largest_first
+from dpmic.statistics.search import Search, histogram_limits
 
 __all__ = ["GeometricSetting", "MICrGeometric"]
 
@@ -131,7 +131,7 @@ class MICrGeometric(Mechanism):
         known = (self.m, self.B) == (None, None)
         return GeometricSetting(
             n=n,
-            limits=table_limits(B, m),
+            limits=histogram_limits(B, m),
             one_row=ONE_ROW,
             sensitivity=changed,
             noise=noise.calibrate_counts(changed, self.epsilon),
@@ -161,7 +161,7 @@ class MICrGeometric(Mechanism):
         """Add noise to the counts, once; all else is computed from the noisy ones."""
         noisy = self.draw(score, setting)
         table = largest_first(noisy, setting.n)
-        matrix = table_search(table, self.bounds, setting.limits).matrix()
+        matrix = Search.of_histogram(table, self.bounds, setting.limits).matrix()
         value = summaries.mic(matrix)
         x_edges, y_edges = cell_edges(self.bounds, setting.m)
         return HistogramRelease(

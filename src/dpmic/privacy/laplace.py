@@ -30,13 +30,10 @@ from dpmic.privacy.orders import secret_order
 from dpmic.privacy.reminders import refuse_noisy_value, remind_of_bounds
 from dpmic.results import Release
 from dpmic.statistics import summaries
-from dpmic.statistics.characteristic import Search
-from dpmic.statistics.counted import check_records, counted_search
-from dpmic.statistics.counts.fixed import fixed_limits
-from dpmic.statistics.counts.memory import Records
 from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics.fixed_grids import fixed_limits
 from dpmic.statistics.grids import MassAxis, steps
-from dpmic.statistics.methods import range_search
+from dpmic.statistics.search import Search, check_records
 
 __all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]
 
@@ -216,9 +213,9 @@ class MICrLaplace(LaplaceMechanism):
     def score(self, private: Pair | Counting, setting: LaplaceSetting) -> float:
         """Compute the statistic of MICr, without noise."""
         if isinstance(private, Pair):
-            search = range_search(private.x, private.y, self.bounds, setting.limits)
+            search = Search.by_range(private.x, private.y, self.bounds, setting.limits)
         else:
-            search = counted_search(private.whole, *private.names)
+            search = Search.of_table(private.whole, *private.names)
             check_records(search, setting.n)
         return _READ_OFF[self.statistic](search.matrix())
 
@@ -292,7 +289,7 @@ class MICeLaplace(LaplaceMechanism):
         """Compute MICe, without noise, in a fresh order of ties."""
         x_axis = MassAxis.ranked(private.x, secret_order(setting.n))
         y_axis = MassAxis.ranked(private.y, secret_order(setting.n))
-        search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(setting.limits))
+        search = Search.of(x_axis, y_axis, steps(setting.limits))
         return summaries.mic(search.matrix())
 
     def public(self, limits: Limits) -> dict[str, Any]:

@@ -20,14 +20,13 @@ from dpmic.privacy.charge import Steps
 from dpmic.privacy.domain import opened, private_columns, private_counts
 from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
-from dpmic.statistics import blocks, summaries
-from dpmic.statistics.counted import check_records, counted_search
+from dpmic.statistics import summaries
+from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.counts import sources
-from dpmic.statistics.counts.fixed import fixed_limits, paired
 from dpmic.statistics.counts.sources import Counting, Found
-from dpmic.statistics.counts.table import CountTable
-from dpmic.statistics.grids import steps
-from dpmic.statistics.methods import by_range, load_kernels
+from dpmic.statistics.fixed_grids import fixed_limits, paired
+from dpmic.statistics.grids import RangeAxis, steps
+from dpmic.statistics.search import Search, check_records, load_kernels, pair_matrices
 
 __all__ = ["Question", "Table", "find", "scores", "stand_in"]
 
@@ -140,7 +139,7 @@ class Question:
 
     def _score(self, table: CountTable, pair: tuple[str, str]) -> float:
         """Compute MICr of one pair of a count table, without noise: never to be shown."""
-        search = counted_search(table, *pair)
+        search = Search.of_table(table, *pair)
         check_records(search, self.setting.n)
         return summaries.mic(search.matrix())
 
@@ -196,8 +195,6 @@ def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[floa
     Each column is binned once. Constant columns score 0.
     """
     plan = steps(limits)
-    binned = [
-        by_range(values, ends, plan) for values, ends in zip(columns, table.intervals, strict=True)
-    ]
-    found = blocks.matrices_of(binned, table.pairs, plan)
-    return [summaries.mic(matrix) for matrix in found]
+    each = zip(columns, table.intervals, strict=True)
+    axes = [RangeAxis.for_steps(values, ends, plan) for values, ends in each]
+    return [summaries.mic(matrix) for matrix in pair_matrices(axes, table.pairs, plan)]

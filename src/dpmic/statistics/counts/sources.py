@@ -15,9 +15,9 @@ from dpmic.data import Batch, Source, Stream, position, stream
 from dpmic.data import find as find_columns
 from dpmic.data import find_all as find_all_columns
 from dpmic.errors import InputError, ParameterError
-from dpmic.statistics.counts.fixed import Grids
-from dpmic.statistics.counts.histogram import cell_counts
-from dpmic.statistics.counts.table import CountTable, count, read
+from dpmic.statistics.count_table import CountTable, count, read
+from dpmic.statistics.fixed_grids import Grids
+from dpmic.statistics.records import cell_counts
 
 __all__ = ["Counting", "Found", "counting", "find", "find_all"]
 
