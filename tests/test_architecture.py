@@ -19,12 +19,13 @@ ALLOWED = {
     "_kernels": set(),
     "_io": set(),
     "_format": set(),
+    "_progress": set(),
     "_validate": {"errors"},
     "frames": LOW,
     "results": {"errors", "_format", "_validate", "frames", "parameters", "plots", "statistics"},
     "parameters": {"_format", "_validate"},
     "statistics": LOW | {"frames", "results"},
-    "all_pairs": LOW | {"_io", "frames", "statistics", "results"},
+    "all_pairs": LOW | {"_io", "_progress", "frames", "statistics", "results"},
     "plots": {"errors", "_format", "_validate", "results", "frames"},
     "report": {"__version__", "errors", "_format", "_io", "_validate", "results", "frames"},
     "compat": LOW | {"frames", "results", "statistics"},
@@ -34,8 +35,8 @@ ALLOWED = {
     "privacy": LOW | {"_io", "frames", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
     "evaluation": LOW | {"__version__", "_io", "statistics", "parameters", "privacy"},
-    "cli": {"__version__", "errors", "_format", "_validate", "frames", "results", "files", "demo"}
-    | {"statistics", "all_pairs", "privacy", "evaluation", "report"},
+    "cli": {"__version__", "errors", "_format", "_progress", "_validate", "frames", "results"}
+    | {"files", "demo", "statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},
     "__init__": {"errors", "results", "statistics", "all_pairs", "privacy"}
     | {"evaluation", "report", "compat", "feature_selection"},

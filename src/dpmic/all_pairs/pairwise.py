@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate, frames
+from dpmic._progress import counting
 from dpmic._validate import Interval, Master
 from dpmic.all_pairs.checkpoint import Checkpoint
 from dpmic.all_pairs.counted import CountedSide, CountedWork
-from dpmic.all_pairs.progress import bar
 from dpmic.all_pairs.significance import Draws
 from dpmic.all_pairs.work import Side, Work
 from dpmic.all_pairs.workers import as_found
@@ -306,7 +306,7 @@ def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pa
             identity = {**facts, **_identity(work, seeded=rng is not None)}
             checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
             _put(found, done, checkpoint.known(), pairs)
-        advance = stack.enter_context(bar(pairs, int(done.sum())))
+        advance = stack.enter_context(counting("pairs", pairs, int(done.sum())))
         for positions, columns in as_found(work, done.copy(), threads):
             _put(found, done, {"position": positions, **columns}, pairs)
             if checkpoint is not None:

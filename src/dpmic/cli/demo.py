@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from dpmic.cli import answers, printing, progress
+from dpmic._progress import working
+from dpmic.cli import answers, printing
 from dpmic.cli.delivery import Delivery
 
 __all__ = ["EXAMPLE", "demo"]
@@ -34,7 +35,7 @@ def demo(
         f"one row each, {len(table.columns)} answers.\n"
         "Bounds are what the questions allow, written down in dpmic/demo.py; no data was used."
     )
-    with progress.working("screening"):
+    with working("screening"):
         result = screen(table, bounds=BOUNDS, epsilon=EPSILON, top=TOP)
 
     def page() -> str:

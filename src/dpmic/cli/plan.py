@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dpmic.cli import answers, printing, progress
+from dpmic._progress import working
+from dpmic.cli import answers, printing
 from dpmic.cli import options as o
 from dpmic.cli.release import Mechanism
 
@@ -78,7 +79,7 @@ def audit(
     else:
         kind = MICrLaplace if mechanism is Mechanism.micr_laplace else MICrGeometric
         attacked = kind(epsilon, UNIT_SQUARE)
-    with progress.working("attacking"):
+    with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
     printing.show(answers.audit(result), wished)
     if result.disproved:

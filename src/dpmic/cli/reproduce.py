@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from dpmic.cli import printing, progress
+from dpmic._progress import stages
+from dpmic.cli import printing
 from dpmic.cli.failures import STOPPED
 
 __all__ = ["EXAMPLE", "reproduce"]
@@ -41,7 +42,7 @@ def reproduce(
     folder = output or Path("reproduction-quick" if quick else "reproduction")
     parts = tuple(known for known in PARTS if part in (known, Part.all))
     try:
-        with progress.stages() as tell:
+        with stages(printing.note) as tell:
             page = reproduce(
                 parts,
                 folder,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmic.cli import answers, inputs, progress
+from dpmic._progress import working
+from dpmic.cli import answers, inputs
 from dpmic.cli import options as o
 from dpmic.cli.delivery import Delivery
 from dpmic.cli.repeating import repeated
@@ -42,7 +43,7 @@ def score(
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     table = inputs.read(file, [x, y])
-    with progress.working("scoring"):
+    with working("scoring"):
         result = getattr(family, statistic)(x, y, data=table, **options)
 
     def page() -> str:

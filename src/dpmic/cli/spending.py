@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from dpmic._format import format_ceil, format_floor
-from dpmic.cli import printing, progress
+from dpmic._progress import working
+from dpmic.cli import printing
 from dpmic.cli.delivery import KEPT, LOST, Delivery
 from dpmic.cli.failures import Declined, Stopped
 from dpmic.cli.printing import Answer
@@ -132,7 +133,7 @@ class Consent:
     ) -> None:
         """Publish, which spends, and hand the result over, with the estimate where it is asked."""
         try:
-            with progress.working(doing):
+            with working(doing):
                 result = call()
             if result.replayed is not None:
                 printing.note(
