@@ -31,12 +31,11 @@ ALLOWED = {
     "compat": LOW | {"frames", "results", "statistics"},
     "feature_selection": LOW | {"frames", "results", "statistics", "all_pairs"},
     "files": {"errors"},
-    "demo": {"errors"},
     "privacy": LOW | {"_io", "frames", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
     "evaluation": LOW | {"__version__", "_io", "statistics", "parameters", "privacy"},
     "cli": {"__version__", "errors", "_format", "_progress", "_validate", "frames", "results"}
-    | {"files", "demo", "statistics", "all_pairs", "privacy", "evaluation", "report"},
+    | {"files", "statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},
     "__init__": {"errors", "results", "statistics", "all_pairs", "privacy"}
     | {"evaluation", "report", "compat", "feature_selection"},

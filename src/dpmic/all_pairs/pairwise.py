@@ -18,7 +18,7 @@ from dpmic.all_pairs.counted import CountedSide, CountedWork
 from dpmic.all_pairs.significance import Draws
 from dpmic.all_pairs.work import Side, Work
 from dpmic.all_pairs.workers import as_found
-from dpmic.errors import InputError, ParameterError, safe_repr
+from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.results import Pairwise
 from dpmic.results.pairing import Pairing
@@ -213,7 +213,9 @@ def _draws(pvalues: Any, pooled: Any, permutations: Any, rng: Any) -> Draws | No
         return draws
     for name, given in (("pooled", together), ("rng", rng is not None)):
         if given:
-            raise ParameterError(name, "only p-values need it", "pass pvalues=True too")
+            raise ParameterError(
+                name, "only p-values need it", with_code("pass `pvalues=True` too")
+            )
     return None
 
 
@@ -242,7 +244,7 @@ def _counted(
             raise ParameterError(
                 name,
                 "it needs all records, and these come in parts",
-                "pass statistic='micr' without p-values, or the records in memory",
+                with_code("pass `statistic='micr'` without p-values, or the records in memory"),
             )
     source, intervals = _bounded(whole, method, whole.bounds(bounds))
     frames.refuse_single(source.names)
@@ -258,12 +260,14 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
             raise ParameterError(
                 "bounds",
                 "micr draws its grids between bounds, from what each column means",
-                "pass {'age': (0, 120), ...}, or statistic='mice', which needs none",
+                with_code("pass {'age': (0, 120), ...}, or `statistic='mice'`, which needs none"),
             )
         return frames.bounded(source, bounds)
     if bounds is not None:
         raise ParameterError(
-            "bounds", f"{method.statistic} has none", "leave them out, or pass statistic='micr'"
+            "bounds",
+            f"{method.statistic} has none",
+            with_code("leave them out, or pass `statistic='micr'`"),
         )
     return source, (None,) * len(source.names)
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from dpmic._progress import working
-from dpmic.cli import answers, printing
-from dpmic.cli import options as o
+from dpmic.cli import _options as o
+from dpmic.cli import _output, answers
 from dpmic.cli.release import Mechanism
 
 __all__ = ["EXAMPLE", "EXAMPLE_AUDIT", "audit", "plan"]
@@ -40,7 +40,7 @@ def plan(
     """
     from dpmic.privacy.plan import plan
 
-    wished = printing.form(as_json, as_csv)
+    wished = _output.form(as_json, as_csv)
     result = plan(
         n,
         epsilon,
@@ -49,7 +49,7 @@ def plan(
         rows_per_person=rows,
         allow_large_epsilon=allow_large_epsilon,
     )
-    printing.show(answers.plan(result), wished)
+    _output.show(answers.plan(result), wished)
 
 
 def audit(
@@ -72,7 +72,7 @@ def audit(
     from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
     from dpmic.privacy.tables import UNIT_SQUARE
 
-    wished = printing.form(as_json, as_csv)
+    wished = _output.form(as_json, as_csv)
     attacked: Any
     if mechanism is Mechanism.mice_laplace:
         attacked = MICeLaplace(epsilon)
@@ -81,6 +81,6 @@ def audit(
         attacked = kind(epsilon, UNIT_SQUARE)
     with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
-    printing.show(answers.audit(result), wished)
+    _output.show(answers.audit(result), wished)
     if result.disproved:
         raise typer.Exit(1)

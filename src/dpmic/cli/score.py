@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dpmic._progress import working
+from dpmic.cli import _options as o
 from dpmic.cli import answers, inputs
-from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery
-from dpmic.cli.repeating import repeated
+from dpmic.cli._output import Delivery
+from dpmic.cli._shell import repeated
 from dpmic.errors import ParameterError
 
 __all__ = ["EXAMPLE", "score"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.errors import InputError, ParameterError, RefusedValueError, safe_repr
+from dpmic.errors import InputError, ParameterError, RefusedValueError, safe_repr, with_code
 from dpmic.frames.columns import LEAST_RECORDS, column
 
 __all__ = [
@@ -269,7 +269,7 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
         raise RefusedValueError(
             name,
             f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            'pass missing="drop", or correct them',
+            with_code('pass `missing="drop"`, or correct them'),
             name,
         )
 

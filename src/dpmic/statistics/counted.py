@@ -6,7 +6,7 @@ from typing import Any
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.frames import LEAST_RECORDS, Missing
 from dpmic.statistics.characteristic import Search
 from dpmic.statistics.counts.fixed import fixed_limits
@@ -79,6 +79,6 @@ def _limits(source: Counting, method: Method) -> Limits:
         raise ParameterError(
             f"B = {limits.B:.0f}, the default for n = {source.n}",
             f"its counts would take {size / 2**30:.1f} GiB",
-            "pass B=100, c=5, or an alpha",
+            with_code("pass `B=100`, `c=5`, or an alpha"),
         )
     return limits

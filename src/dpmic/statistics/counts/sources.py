@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.frames import Batch, Source, Stream
 from dpmic.statistics.counts.fixed import Grids
 from dpmic.statistics.counts.histogram import cell_counts
@@ -88,7 +88,7 @@ class Counting:
             raise ParameterError(
                 "a count table",
                 "it was counted on other grids than cells of equal width",
-                "pass mechanism='micr-laplace', or the rows themselves",
+                with_code("pass `mechanism='micr-laplace'`, or the rows themselves"),
             )
         parts = self.data.fold(self.names, partial(_histogram, self.names, bounds, m))
         counts = sum(parts, np.zeros((m, m), np.int64))
