@@ -323,6 +323,15 @@ def test_answers_become_options_before_the_end_of_options(answering, tmp_path, a
     assert command_of(tmp_path / "r.html") == " ".join(["dpmic", *given, unit, "-- t.csv -a b"])
 
 
+@pytest.mark.parametrize("value", ["--json", "--report", "--yes", "--debug", "--"])
+def test_the_value_of_an_option_may_look_like_another(run, ledger, tmp_path, value):
+    given = [*RELEASE, SURE[0], *LEDGER[:2], "--dataset", value]
+    code, _, err = run(*given, "-y", "--report=r.html", "--debug")
+    assert code == 0, err
+    assert shlex.split(command_of(tmp_path / "r.html")) == ["dpmic", *given]
+    assert [entry.dataset for entry in ledger.history()] == [value]
+
+
 def test_what_was_given_is_not_added(run, tmp_path):
     run(*RELEASE, "--yes", "--rows-per-person=1", "--report", "r.html")
     assert command_of(tmp_path / "r.html") == f"dpmic {' '.join(RELEASE)} --rows-per-person=1"

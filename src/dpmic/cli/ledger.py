@@ -44,10 +44,10 @@ def create(
 @app.command(epilog="Example: dpmic ledger show people.ledger --json")
 def show(path: Where, as_json: o.AsJson = False, as_csv: o.AsCsv = False) -> None:
     """Show the budget, what was asked and what it cost; answers are in JSON and CSV."""
-    wished = _output.form(as_json, as_csv)
+    chosen = _output.form(as_json, as_csv)
     ledger = opened(path)
     entries = ledger.history()
-    _output.show(_answer(ledger, entries), wished)
+    _output.show(_answer(ledger, entries), chosen)
 
 
 def _state(ledger: Ledger) -> None:

@@ -116,8 +116,8 @@ class MICrGeometric(Mechanism):
                 f"n = {setting.n}",
                 f"the counts would be little more than noise of scale {setting.noise.scale:.2g}",
                 with_code(
-                    "pass more data, a larger epsilon or `mechanism='micr-laplace'`, or `allow_noisy=True` "
-                    "to publish anyway"
+                    "pass more data, a larger epsilon or `mechanism='micr-laplace'`, or "
+                    "`allow_noisy=True` to publish anyway"
                 ),
             )
 
