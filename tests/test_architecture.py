@@ -19,23 +19,23 @@ ALLOWED = {
     "_kernels": set(),
     "_io": set(),
     "_format": set(),
+    "_progress": set(),
     "_validate": {"errors"},
     "data": LOW - {"_kernels"},
     "results": {"errors", "_format", "_validate", "data", "parameters", "plots", "statistics"},
     "parameters": {"_format", "_validate"},
     "statistics": LOW | {"data", "results"},
-    "all_pairs": LOW | {"_io", "data", "statistics", "results"},
+    "all_pairs": LOW | {"_io", "_progress", "data", "statistics", "results"},
     "plots": {"errors", "_format", "_validate", "results", "data"},
     "report": {"__version__", "errors", "_format", "_io", "_validate", "results", "data"},
     "compat": LOW | {"data", "results", "statistics"},
     "feature_selection": LOW | {"data", "results", "statistics", "all_pairs"},
     "files": {"errors"},
-    "demo": {"errors"},
     "privacy": LOW | {"_io", "data", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
     "evaluation": LOW | {"__version__", "_io", "statistics", "parameters", "privacy"},
-    "cli": {"__version__", "errors", "_format", "_validate", "data", "results", "files", "demo"}
-    | {"statistics", "all_pairs", "privacy", "evaluation", "report"},
+    "cli": {"__version__", "errors", "_format", "_progress", "_validate", "data", "results"}
+    | {"files", "statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},
     "__init__": {"errors", "results", "statistics", "all_pairs", "privacy"}
     | {"report", "compat", "feature_selection"},

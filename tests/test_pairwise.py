@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import dpmic
-from dpmic.all_pairs import progress
+from dpmic import _progress
 from dpmic.all_pairs import work as module
 from dpmic.all_pairs.checkpoint import Checkpoint
 from dpmic.all_pairs.work import Work
@@ -292,7 +292,7 @@ def test_threads_may_ask_at_once():
 
 
 def test_no_bar_without_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
     dpmic.pairwise(matrix(30))
     assert capsys.readouterr().err == ""
 
@@ -300,7 +300,7 @@ def test_no_bar_without_a_terminal(monkeypatch, capsys):
 def test_nobody_need_be_there_to_watch(monkeypatch):
     """A program without a console has no stderr at all."""
     expected = dpmic.pairwise(matrix(30))
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
     monkeypatch.setattr(sys, "stderr", None)
     assert dpmic.pairwise(matrix(30)) == expected
 

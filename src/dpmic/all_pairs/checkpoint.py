@@ -1,10 +1,9 @@
-"""The Parquet file that long work streams to, and is taken up again from.
+"""The Parquet file that long work streams to and resumes from.
 
 While work goes on, finished pairs lie in the folder ``<path>.parts`` as small Parquet files. Each
-is written under another name, brought to the disk and renamed, so that it is there complete or
-not at all. When all pairs are finished, ``<path>`` is written in the same way, and the folder goes.
-Every file says of which table and options its numbers are; those of others are never used, and
-never overwritten.
+is written completely or not at all. When all pairs are finished, ``<path>`` is written in the same
+way, and the folder is removed. Every file says of which table and options its numbers are; those
+of others are never used, and never overwritten.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class Checkpoint:
             If the file cannot be written, is of another identity, or is being made right now.
         """
         text = json.dumps({"format": FORMAT, **identity}, sort_keys=True)
-        checkpoint = cls(_place(path), text, pairs)
+        checkpoint = cls(_target(path), text, pairs)
         if not checkpoint._path.exists():
             checkpoint._begin()
         if checkpoint._path.exists():  # also when another process has made it just now
@@ -252,23 +251,23 @@ class Checkpoint:
             raise _unwritable(target, error) from None
 
 
-def _place(path: str | os.PathLike[str]) -> Path:
-    """Return the real path of a file that may be made, or be there already."""
+def _target(path: str | os.PathLike[str]) -> Path:
+    """Return the real path of a file that can be written, or exists already."""
     try:
-        place = Path(os.path.realpath(os.fsdecode(path)))
+        target = Path(os.path.realpath(os.fsdecode(path)))
     except (TypeError, ValueError):
         raise ParameterError(
             f"out = {safe_repr(path)}",
             "it is not a path",
             "pass a file's path, such as 'mic.parquet'",
         ) from None
-    if place.suffix.lower() != ".parquet":
-        raise _refusal(place, "the file is of the Parquet kind", "let its name end in .parquet")
-    if place.is_dir():
-        raise _refusal(place, "it is a folder", "pass the path of a file in it")
-    if not place.parent.is_dir():
-        raise _refusal(place, f"there is no folder {place.parent}", "make the folder first")
-    return place
+    if target.suffix.lower() != ".parquet":
+        raise _refusal(target, "the file is of the Parquet kind", "let its name end in .parquet")
+    if target.is_dir():
+        raise _refusal(target, "it is a folder", "pass the path of a file in it")
+    if not target.parent.is_dir():
+        raise _refusal(target, f"there is no folder {target.parent}", "make the folder first")
+    return target
 
 
 def _refusal(path: Path, reason: str, remedy: str) -> ParameterError:
@@ -323,15 +322,15 @@ def _groups(result: Pairwise) -> Iterator[pyarrow.Table]:
 def _differences(stored: str, wanted: str) -> str:
     """Say what of one identity is not as in another."""
     one, other = _flat(json.loads(stored)), _flat(json.loads(wanted))
-    told = []
+    differences = []
     for name in sorted(one.keys() | other.keys()):
         was, now = one.get(name), other.get(name)
         if was == now:
             continue
         plain = name not in WORDS and all(isinstance(v, int | float | str) for v in (was, now))
         text = f"{name} = {safe_repr(was)} instead of {safe_repr(now)}"
-        told.append(text if plain else f"other {WORDS.get(name, name)}")
-    return ", ".join(told)
+        differences.append(text if plain else f"other {WORDS.get(name, name)}")
+    return ", ".join(differences)
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:

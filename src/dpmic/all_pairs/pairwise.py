@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._progress import counting
 from dpmic._validate import Interval, Master
 from dpmic.all_pairs.checkpoint import Checkpoint
-from dpmic.all_pairs.progress import bar
 from dpmic.all_pairs.significance import PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_all, refuse_single
-from dpmic.errors import InputError, ParameterError, safe_repr
+from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.results import Pairwise
 from dpmic.results.pairing import Pairing
 from dpmic.statistics.counts import sources
@@ -212,7 +212,9 @@ def _permutation_plan(
         return plan
     for name, given in (("pooled", together), ("rng", rng is not None)):
         if given:
-            raise ParameterError(name, "only p-values need it", "pass pvalues=True too")
+            raise ParameterError(
+                name, "only p-values need it", with_code("pass `pvalues=True` too")
+            )
     return None
 
 
@@ -246,7 +248,7 @@ def _counted(
             raise ParameterError(
                 name,
                 "it needs all records, and these come in parts",
-                "pass statistic='micr' without p-values, or the records in memory",
+                with_code("pass `statistic='micr'` without p-values, or the records in memory"),
             )
     source, intervals = _bounded(found, method, found.bounds(bounds))
     refuse_single(source.names)
@@ -262,12 +264,14 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
             raise ParameterError(
                 "bounds",
                 "micr draws its grids between bounds, from what each column means",
-                "pass {'age': (0, 120), ...}, or statistic='mice', which needs none",
+                with_code("pass {'age': (0, 120), ...}, or `statistic='mice'`, which needs none"),
             )
         return bounded(source, bounds)
     if bounds is not None:
         raise ParameterError(
-            "bounds", f"{method.statistic} has none", "leave them out, or pass statistic='micr'"
+            "bounds",
+            f"{method.statistic} has none",
+            with_code("leave them out, or pass `statistic='micr'`"),
         )
     return source, (None,) * len(source.names)
 
@@ -310,7 +314,7 @@ def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pa
             identity = {**facts, **_identity(work, seeded=rng is not None)}
             checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
             _put(found, done, checkpoint.known(), pairs)
-        advance = stack.enter_context(bar(pairs, int(done.sum())))
+        advance = stack.enter_context(counting("pairs", pairs, int(done.sum())))
         for positions, columns in as_scored(work, done.copy(), threads):
             _put(found, done, {"position": positions, **columns}, pairs)
             if checkpoint is not None:

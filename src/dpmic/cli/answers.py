@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpmic._format import format_ceil, format_complement
-from dpmic.cli.failures import for_the_shell
-from dpmic.cli.printing import Answer
+from dpmic.cli._output import Answer
+from dpmic.cli._shell import for_the_shell
 
 if TYPE_CHECKING:
     from dpmic.results import (

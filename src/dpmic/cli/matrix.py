@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpmic.cli import _options as o
 from dpmic.cli import answers, inputs
-from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery
-from dpmic.cli.repeating import repeated
+from dpmic.cli._output import Delivery
+from dpmic.cli._shell import repeated
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:

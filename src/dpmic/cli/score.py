@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmic.cli import answers, inputs, progress
-from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery
-from dpmic.cli.repeating import repeated
+from dpmic._progress import working
+from dpmic.cli import _options as o
+from dpmic.cli import answers, inputs
+from dpmic.cli._output import Delivery
+from dpmic.cli._shell import repeated
 from dpmic.errors import ParameterError
 
 __all__ = ["EXAMPLE", "score"]
@@ -42,7 +43,7 @@ def score(
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     table = inputs.read(file, [x, y])
-    with progress.working("scoring"):
+    with working("scoring"):
         result = getattr(family, statistic)(x, y, data=table, **options)
 
     def page() -> str:

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Interval
 from dpmic.data._columns import LEAST_RECORDS, column
-from dpmic.errors import DependencyError, InputError, ParameterError, RefusedValueError, safe_repr
+from dpmic.errors import (
+    DependencyError,
+    InputError,
+    ParameterError,
+    RefusedValueError,
+    safe_repr,
+    with_code,
+)
 
 __all__ = [
     "Backend",
@@ -264,7 +271,7 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
         raise RefusedValueError(
             name,
             f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            'pass missing="drop", or correct them',
+            with_code('pass `missing="drop"`, or correct them'),
             name,
         )
 

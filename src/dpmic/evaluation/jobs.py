@@ -23,7 +23,7 @@ __all__ = ["Arrays", "Run", "Task"]
 Arrays = Mapping[str, NDArray[Any]]
 
 FORMAT = 1
-"""To be raised when results of earlier versions no longer hold: none of them is then found."""
+"""To be raised when results of earlier versions no longer hold: none of them is then used."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """Where results are kept, with which seed, and by how many workers they are made.
+    """Where results are kept, with which seed, and by how many workers they are computed.
 
     ``tell(stage, done, total)`` is called after every task.
     """
@@ -57,21 +57,21 @@ class Run:
     tell: Callable[[str, int, int], None] = field(default=lambda stage, done, total: None)
 
     def results(self, stage: str, tasks: Sequence[Task]) -> list[Arrays]:
-        """Return the result of every task, in their order; what is on disk is not made again."""
+        """Return the result of every task, in order; what is on disk is not computed again."""
         self.folder.mkdir(parents=True, exist_ok=True)
         known: dict[str, Arrays] = {}
         for task in tasks:
-            found = self._load(task)
-            if found is not None:
-                known[task.key] = found
+            result = self._load(task)
+            if result is not None:
+                known[task.key] = result
         left = [task for task in tasks if task.key not in known]
         self.tell(stage, len(known), len(tasks))
-        for task, result in self._make(left):
+        for task, result in self._compute(left):
             known[task.key] = result
             self.tell(stage, len(known), len(tasks))
         return [known[task.key] for task in tasks]
 
-    def _make(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Arrays]]:
+    def _compute(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Arrays]]:
         """Yield results as they come; each is on disk before it is yielded."""
         if self.workers == 1 or len(tasks) < 2:
             for task in tasks:
@@ -83,7 +83,7 @@ class Run:
         yield from parallel(delayed(_one)(self.folder, self.seed, task) for task in tasks)
 
     def _load(self, task: Task) -> Arrays | None:
-        """Read a result; one that a power cut has damaged is made again."""
+        """Read a result; one that is damaged is computed again."""
         try:
             with (self.folder / task.file(self.seed)).open("rb") as file, np.load(file) as stored:
                 return dict(stored)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from dpmic import _validate
 from dpmic.data import Source, find, first_rows, series_name
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, with_code
 from dpmic.privacy.domain import opened
 from dpmic.statistics.counts.sources import Counting
 
@@ -23,7 +23,9 @@ def loss(epsilon: object, *, allow_large: bool) -> float:
     checked = _validate.epsilon(epsilon, allow_large=allow_large)
     if checked < LEAST_EPSILON:
         raise ParameterError(
-            f"epsilon = {epsilon!r}", "so small a loss publishes noise alone", "pass epsilon=1"
+            f"epsilon = {epsilon!r}",
+            "so small a loss publishes noise alone",
+            with_code("pass `epsilon=1`"),
         )
     return checked
 
@@ -41,7 +43,7 @@ def bounded_contributions(
         raise ParameterError(
             "person",
             "rows that come in parts are counted and not kept, so people cannot be told apart",
-            "keep one row for each person beforehand, or pass rows_per_person=...",
+            with_code("keep one row for each person beforehand, or pass `rows_per_person=...`"),
         )
     kept = opened(lambda: source.take(first_rows(person, data, source.n, rows)))
     if data is not None:

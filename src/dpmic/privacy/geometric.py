@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits
 from dpmic.data import Pair
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
@@ -115,8 +115,10 @@ class MICrGeometric(Mechanism):
             raise ParameterError(
                 f"n = {setting.n}",
                 f"the counts would be little more than noise of scale {setting.noise.scale:.2g}",
-                "pass more data, a larger epsilon or mechanism='micr-laplace', or allow_noisy=True "
-                "to publish anyway",
+                with_code(
+                    "pass more data, a larger epsilon or `mechanism='micr-laplace'`, or "
+                    "`allow_noisy=True` to publish anyway"
+                ),
             )
 
     def setting(self, n: int) -> GeometricSetting:

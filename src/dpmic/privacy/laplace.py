@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits, Master
 from dpmic.data import Pair
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
@@ -74,7 +74,7 @@ class LaplaceMechanism(Mechanism):
 
     def refuse_noisy(self, setting: LaplaceSetting) -> None:
         """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
-        remedy = "pass more data or a larger epsilon (dpmic.plan says how much)"
+        remedy = with_code("pass more data or a larger epsilon (`dpmic.plan` says how much)")
         refuse_noisy_value("laplace", setting.noise.scale, self.allow_noisy, remedy)
 
     def publish(
@@ -270,7 +270,7 @@ class MICeLaplace(LaplaceMechanism):
             raise ParameterError(
                 f"statistic = {safe_repr(self.statistic)}",
                 "only the MIC of MICe has a proved sensitivity",
-                "pass mechanism='micr-laplace' for MEV, TIC and MAS",
+                with_code("pass `mechanism='micr-laplace'` for MEV, TIC and MAS"),
             )
 
     def _limits(self, n: int) -> Limits:

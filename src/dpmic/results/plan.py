@@ -147,7 +147,7 @@ class Plan:
             f"Error: the expected distance of a release's {self.of} from MIC*. (90%): the error "
             "that 90% of releases do not exceed.",
             "Simulated on relationships of all strengths with known bounds. Nothing was spent.",
-            *(f"{row.mechanism}: {row.note}." for row in self.rows if row.note),
+            *(f"{row.mechanism}: " + row.note + "." for row in self.rows if row.note),
         ]
 
     def __repr__(self) -> str:

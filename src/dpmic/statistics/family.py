@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Bounds, Interval, Limits, Master, Ties
 from dpmic.data import LEAST_RECORDS, Missing, pair
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.results import Score
 from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.counts import sources
@@ -334,6 +334,6 @@ def _counted_limits(source: Counting, method: Method) -> Limits:
         raise ParameterError(
             f"B = {limits.B:.0f}, the default for n = {source.n}",
             f"its counts would take {size / 2**30:.1f} GiB",
-            "pass B=100, c=5, or an alpha",
+            with_code("pass `B=100`, `c=5`, or an alpha"),
         )
     return limits

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
 from dpmic._validate import Interval, Limits, Master
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.statistics.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
 from dpmic.statistics.records import Counted, Records, narrowed
 
@@ -265,12 +265,12 @@ def fixed_limits(B: object, c: object, master: object) -> Limits:
             raise ParameterError(
                 f"{name} = None",
                 "its default depends on the number of records, which is not known yet",
-                "pass B=100, c=5",
+                with_code("pass `B=100`, `c=5`"),
             )
     kind = _validate.choice(master, "master", Master)
     limits = _validate.limits(4, alpha=1, B=B, c=c, master=kind, atoms=np.inf)
     if np.isinf(limits.c):
-        raise ParameterError("c = inf", "its cuts lie between the values", "pass c=15")
+        raise ParameterError("c = inf", "its cuts lie between the values", with_code("pass `c=15`"))
     return limits
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpmic import _kernels, _validate
 from dpmic._validate import Limits
 from dpmic.data import Missing, pair
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, with_code
 from dpmic.results import IndependenceTest
 from dpmic.statistics.grids import MassAxis, Steps, steps
 from dpmic.statistics.search import normalised, xlogx_table
@@ -77,7 +77,7 @@ class RefinedAxis:
             raise ParameterError(
                 f"B = {limits.B:.6g} with c = {limits.c:g}",
                 f"each permutation would have a table of {size} parts, more than {MAX_PARTS}",
-                "pass a smaller B or c; B=9 and c=5 are usual",
+                with_code("pass a smaller B or c; `B=9` and `c=5` are usual"),
             )
         margin = np.bincount(parts[0], minlength=size)
         return cls(plan, parts[0], margin, Partitions(own, offsets))

@@ -14,7 +14,7 @@ from dpmic._validate import Bounds, Interval, Limits
 from dpmic.data import Batch, Source, Stream, position, stream
 from dpmic.data import find as find_columns
 from dpmic.data import find_all as find_all_columns
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.statistics.count_table import CountTable, count, read
 from dpmic.statistics.fixed_grids import Grids
 from dpmic.statistics.records import cell_counts
@@ -89,7 +89,7 @@ class Counting:
             raise ParameterError(
                 "a count table",
                 "it was counted on other grids than cells of equal width",
-                "pass mechanism='micr-laplace', or the rows themselves",
+                with_code("pass `mechanism='micr-laplace'`, or the rows themselves"),
             )
         parts = self.data.fold(self.names, partial(_histogram, self.names, bounds, m))
         counts = sum(parts, np.zeros((m, m), np.int64))
