@@ -24,7 +24,7 @@ from dpmic.evaluation.simulation import (
     published_grids,
 )
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
-from dpmic.privacy.domain import private_pair
+from dpmic.privacy._guards import private_pair
 from dpmic.statistics.methods import range_search
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))

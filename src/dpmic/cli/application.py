@@ -84,14 +84,10 @@ def _run(words: list[str], debug: bool) -> int:
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Print what the library warns of as notes, each once: before a question and after it."""
-    said: set[str] = set()
+    """Print what the library warns of as notes."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        words = failures.for_the_shell(str(message))
-        if words not in said:
-            printing.note(f"note: {words}")
-        said.add(words)
+        printing.note(f"note: {failures.for_the_shell(str(message))}")
 
     with warnings.catch_warnings():
         for kind in (BoundsReminder, NoiseWarning):
