@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpmic.privacy.composition import largest_pure, least_delta
+from dpmic.privacy._composition import largest_pure, least_delta
 
 # dp-accounting 0.6, privacy_loss_distribution.from_randomized_response(2 / (1 + exp(pure)), 2,
 # value_discretization_interval=1e-7).self_compose(count).get_delta_for_epsilon(epsilon). It rounds
@@ -74,7 +74,7 @@ def test_rounding_never_understates():
     """Twice the digits change nothing that the margin does not cover."""
     from decimal import Context, localcontext
 
-    from dpmic.privacy import composition
+    from dpmic.privacy import _composition as composition
 
     for pure, count, epsilon in ((0.01, 500, 1.0), (0.3, 40, 3.0)):
         rough = least_delta(pure, count, epsilon)

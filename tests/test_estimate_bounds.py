@@ -16,7 +16,7 @@ from dpmic.privacy.bounds import (
     CELLS,
     LOG_CUTS,
     WIDEST,
-    Look,
+    RangePlan,
     _noises,
     cell_cuts,
     counted,
@@ -198,8 +198,8 @@ def test_the_split_adds_up():
             assert noises[step].scale == pytest.approx(
                 change * rows / (epsilon * bounds.SPLIT[step]), rel=1e-6
             )
-        look = Look(10, 0.99, 0.05, **noises)
-        assert 0.99999 * epsilon < look.epsilon <= epsilon
+        plan = RangePlan(10, 0.99, 0.05, **noises)
+        assert 0.99999 * epsilon < plan.epsilon <= epsilon
 
 
 def test_counts_get_geometric_noise():
@@ -217,7 +217,7 @@ def test_counts_get_geometric_noise():
 
 
 class Published:
-    """What leaves, as one number: a count of one look, or the width of the whole answer."""
+    """What leaves, as one number: a count of one plan, or the width of the whole answer."""
 
     name = "bounds"
 
@@ -230,16 +230,16 @@ class Published:
         }
 
     def draws(self, x, _, runs):
-        look = Look(x.size, 0.99, 0.05, **self.noises)
-        return np.array([self._shown(look, x) for _ in range(runs)])
+        plan = RangePlan(x.size, 0.99, 0.05, **self.noises)
+        return np.array([self._shown(plan, x) for _ in range(runs)])
 
-    def _shown(self, look, x):
+    def _shown(self, plan, x):
         if self.shown == "counts":
             # the two cells that the moved record changes; noise in others would only take time
             cells = counted(x, LOG_CUTS)
             near, far = self.noises["locate"].add([cells[CELL_OF_ONE], cells[CELL_OF_FAR]])
             return min(near - 20, -far)  # large where both cells speak for all records being 1
-        low, high, _, _ = look.draw(x)
+        low, high, _, _ = plan.draw(x)
         return high - low
 
 
@@ -250,13 +250,13 @@ ONE_FAR = np.r_[1e15, np.ones(19)], np.ones(20)
 
 def test_a_quick_audit():
     sampler = Published(1.0, "counts")
-    sampler.epsilon = 0.4  # the share of the first look
+    sampler.epsilon = 0.4  # the share of the first plan
     assert not dpmic.audit(sampler, neighbours=(ALL_ONE, ONE_FAR), runs=1500).disproved
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("shown", ["counts", "width"])
-def test_the_looks_stay_below_their_epsilon(shown):
+def test_the_plans_stay_below_their_epsilon(shown):
     """Also with little noise, where the answer tells most."""
     sampler = Published(2.0, shown)
     # The whole release is slower than its counts, which carry the proof.
@@ -265,7 +265,7 @@ def test_the_looks_stay_below_their_epsilon(shown):
     assert not bound.disproved, bound
     if shown == "counts":
         assert bound.lower > 0.85 * 0.8
-        sampler.epsilon = 0.8  # of the first look: a fifth less noise must show
+        sampler.epsilon = 0.8  # of the first plan: a fifth less noise must show
         assert not dpmic.audit(sampler, neighbours=(ALL_ONE, ONE_FAR), runs=100_000).disproved
         weak = Published(2.0, shown, share=0.75)
         weak.epsilon = 0.8
@@ -299,8 +299,8 @@ def test_no_exception_depends_on_values():
     """Any finite column gives an answer, also where all noise is at its worst."""
     for column in COLUMNS.values():
         for n in (1, 2, 300):
-            look = Look(n, 0.99, 0.05, **_noises(5.0, 1))
-            low, high, lost, _ = look.draw(np.asarray(column(n), np.float64))
+            plan = RangePlan(n, 0.99, 0.05, **_noises(5.0, 1))
+            low, high, lost, _ = plan.draw(np.asarray(column(n), np.float64))
             assert low < high
             assert 0 <= lost <= n
 

@@ -19,10 +19,10 @@ import dpmic
 from dpmic.data import pair
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy import MICrGeometric, geometric, noise
+from dpmic.privacy import MICrGeometric, _geometric, noise
 from dpmic.privacy.audit import _worst_case
-from dpmic.privacy.mechanisms import MECHANISMS
-from dpmic.privacy.release import _text
+from dpmic.privacy.query import padded
+from dpmic.privacy.release import MECHANISMS
 from dpmic.statistics.records import cell_counts, largest_first
 
 BOX = ((0, 1), (0, 1))
@@ -232,7 +232,7 @@ def test_defaults_are_tuned_and_the_estimate_is_calibrated():
 @pytest.mark.parametrize("epsilon", [1e-9, 0.02, 0.5, 2.0, 10.0])
 def test_the_table_holds_something_for_every_question(n, epsilon):
     setting = MICrGeometric(epsilon, BOX).setting(n)
-    assert 2 <= setting.m <= geometric.MOST_PARTS
+    assert 2 <= setting.m <= _geometric.MOST_PARTS
     assert setting.limits.B >= 4
     assert setting.calibration.low < setting.calibration.high
     assert np.all(np.diff(setting.calibration.estimate(np.linspace(0, 1, 9), 0.0)) >= 0)
@@ -316,7 +316,7 @@ def test_without_noise_constants_score_nothing():
 
 
 def test_a_fine_histogram():
-    released = MICrGeometric(1.0, BOX, m=geometric.MOST_PARTS, B=4).release(X, Y)
+    released = MICrGeometric(1.0, BOX, m=_geometric.MOST_PARTS, B=4).release(X, Y)
     assert np.shape(released.histogram) == (256, 256)
     assert np.sum(released.histogram) == 400
 
@@ -419,12 +419,12 @@ def test_the_same_question_costs_once(ledger):
 
 def test_stored_answers_of_one_kind_have_one_length():
     """A disk that is nearly full must not prefer short answers, such as empty cells."""
-    dependent = {len(_text(ask(epsilon=e, m=6, B=12))) for e in (0.1, 0.1, 0.1, 0.1)}
+    dependent = {len(padded(ask(epsilon=e, m=6, B=12))) for e in (0.1, 0.1, 0.1, 0.1)}
     other = FRAME.assign(age=0.5, dose=0.5)
-    constant = {len(_text(ask(epsilon=0.1, m=6, B=12, data=other))) for _ in range(4)}
+    constant = {len(padded(ask(epsilon=0.1, m=6, B=12, data=other))) for _ in range(4)}
     assert len(dependent | constant) == 1
     released = ask(m=6, B=12)
-    assert dpmic.Release.from_json(_text(released)) == released
+    assert dpmic.Release.from_json(padded(released)) == released
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmic.errors import BudgetError, LedgerError, ParameterError
+from dpmic.privacy import _ledger_file as ledger_file
 from dpmic.privacy import ledger as module
-from dpmic.privacy import ledger_file
 from dpmic.privacy.ledger import UNIT, Entry, Ledger
 
 # Not fork: children must work where there is none, and with nothing inherited.
@@ -53,7 +53,7 @@ def never():
 
 
 def rows(path, query):
-    with contextlib.closing(sqlite3.connect(path)) as connection:
+    with contextlib.closing(sqlite3.connect(path, timeout=60)) as connection:
         return connection.execute(query).fetchall()
 
 
@@ -78,10 +78,10 @@ def test_a_release_from_question_to_answer(ledger):
     assert ledger.spent == 0
     ledger.spend("q", 0.25, dataset=DATASET)
     assert ledger.answer("q", dataset=DATASET) is None
-    assert ledger.settle("q", lambda: '{"value": 0.5}', dataset=DATASET) == '{"value": 0.5}'
+    assert ledger.settle("q", lambda: '{"value": 0.5}', dataset=DATASET).answer == '{"value": 0.5}'
     assert (
         ledger.answer("q", dataset=DATASET)
-        == ledger.settle("q", never, dataset=DATASET)
+        == ledger.settle("q", never, dataset=DATASET).answer
         == '{"value": 0.5}'
     )
     assert (ledger.total, ledger.spent, ledger.remaining) == (1.0, 0.25, 0.75)
@@ -189,7 +189,7 @@ def test_a_charged_question_is_free_even_when_all_is_spent(ledger):
         ledger.check(question, 0.5, dataset=DATASET)
         ledger.spend(question, 0.5, dataset=DATASET)
     assert ledger.spent == 1.0
-    assert ledger.settle("pending", lambda: "2", dataset=DATASET) == "2"
+    assert ledger.settle("pending", lambda: "2", dataset=DATASET).answer == "2"
 
 
 def test_a_question_has_one_price(ledger):
@@ -217,7 +217,7 @@ def test_a_failed_draw_stays_charged_and_is_free(ledger, failure):
         ledger.settle("q", draw, dataset=DATASET)
     assert [entry.answered for entry in ledger.history()] == [False]
     ledger.spend("q", 0.25, dataset=DATASET)
-    assert ledger.settle("q", lambda: "1", dataset=DATASET) == "1"
+    assert ledger.settle("q", lambda: "1", dataset=DATASET).answer == "1"
     assert ledger.spent == 0.25
 
 
@@ -619,7 +619,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
     assert [entry.answered for entry in ledger.history()] == [False]
     assert ledger.spent == 0.25
     ledger.spend("q", 0.25, dataset=DATASET)
-    assert ledger.settle("q", draw, dataset=DATASET) == drawn[1]
+    assert ledger.settle("q", draw, dataset=DATASET).answer == drawn[1]
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -633,7 +633,7 @@ def test_a_file_exchanged_during_a_draw_releases_nothing(path, ledger):
 
 def test_a_file_exchanged_after_a_draw_releases_nothing(ledger, monkeypatch):
     ledger.spend("q", 0.25, dataset=DATASET)
-    monkeypatch.setattr(Ledger, "answer", lambda self, question, dataset: None)
+    monkeypatch.setattr(Ledger, "find", lambda self, question, dataset: None)
     with pytest.raises(LedgerError, match="another file took its place"):
         ledger.settle("q", lambda: "1", dataset=DATASET)
 
@@ -657,7 +657,7 @@ def test_locked_for_too_long(path, ledger, monkeypatch):
         ):
             with pytest.raises(LedgerError, match="locked.*wait until they are done"):
                 call()
-    assert ledger.settle("q", lambda: "1", dataset=DATASET) == "1"
+    assert ledger.settle("q", lambda: "1", dataset=DATASET).answer == "1"
 
 
 def test_a_draw_that_uses_the_ledger_is_refused(ledger, monkeypatch):
@@ -713,7 +713,7 @@ def test_a_backup_during_a_draw_does_not_let_others_overspend(path):
             time.sleep(0.5)  # it waits for the lock now
             path.read_bytes()
             draw.end.set()
-            assert settled.result() == '"drawn"'
+            assert settled.result().answer == '"drawn"'
             assert other.stdout.read() == "1\n"
     assert ledger.spent == 2.0
     assert sum(units(path)) == 2 * UNIT
@@ -760,7 +760,7 @@ def test_a_deleted_lock_file_does_not_let_the_faster_draw_win(path, ledger):
 
     with pytest.raises(LedgerError, match="deleted its lock file meanwhile, so nothing was"):
         ledger.settle("q", draw, dataset=DATASET)
-    assert ledger.settle("q", never, dataset=DATASET) == '"faster"'
+    assert ledger.settle("q", never, dataset=DATASET).answer == '"faster"'
 
 
 def test_a_lock_file_deleted_while_others_wait_is_made_anew(path, ledger):
@@ -852,12 +852,12 @@ def test_a_fork_during_a_draw_waits_for_it_and_holds_no_lock(path, ledger):
         pid = os.fork()
         if not pid:  # the child asks, too, and gets the parent's answer
             try:
-                text = ledger.settle("q", never, dataset=DATASET)
+                text = ledger.settle("q", never, dataset=DATASET).answer
                 os._exit(0 if text == '"drawn"' else 1)
             except BaseException:
                 os._exit(2)
         draw.end.set()
-        assert settled.result() == '"drawn"'
+        assert settled.result().answer == '"drawn"'
         assert os.waitpid(pid, 0)[1] == 0
 
 
@@ -887,7 +887,7 @@ def test_old_entries_count_as_spent_and_are_never_replayed(path):
     with pytest.raises(LedgerError, match="never charged"):
         ledger.settle("r", never, dataset=DATASET)  # nor is a pending one drawn for free
     ledger.spend("q", 0.5, dataset=DATASET)
-    assert ledger.settle("q", lambda: '"new"', dataset=DATASET) == '"new"'
+    assert ledger.settle("q", lambda: '"new"', dataset=DATASET).answer == '"new"'
     assert ledger.spent == 1.5
     assert [(e.dataset, e.answer) for e in ledger.history()] == [
         (None, '"old"'),
@@ -909,7 +909,7 @@ def test_an_upgrade_that_fails_changes_nothing(path):
 def test_datasets_have_answers_of_their_own(ledger):
     for dataset in ("visits 2024", "visits 2025"):
         ledger.spend("q", 0.25, dataset=dataset)
-        assert ledger.settle("q", lambda d=dataset: d, dataset=dataset) == dataset
+        assert ledger.settle("q", lambda d=dataset: d, dataset=dataset).answer == dataset
     assert ledger.spent == 0.5
     assert ledger.answer("q", dataset="visits 2024") == "visits 2024"
     assert ledger.answer("q", dataset="Visits 2024") is None
@@ -934,7 +934,8 @@ def test_threads(path, ledger):
                 ledger.spend(f"{name} {i}", 1 / 32, dataset=DATASET)
                 done.append(name)
         ledger.spend("shared", 1 / 2, dataset=DATASET)
-        answers.append(ledger.settle("shared", lambda: draws.append(name) or name, dataset=DATASET))
+        settled = ledger.settle("shared", lambda: draws.append(name) or name, dataset=DATASET)
+        answers.append(settled.answer)
 
     ledger.spend("shared", 1 / 2, dataset=DATASET)
     threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(6)]
@@ -965,9 +966,8 @@ def ask_same(path, worker, count, epsilon, start):
     answers, draws = [], []
     for i in range(count):
         ledger.spend(f"question {i}", epsilon, dataset=DATASET)
-        answers.append(
-            ledger.settle(f"question {i}", lambda: draws.append(1) or str(worker), dataset=DATASET)
-        )
+        draw = lambda: draws.append(1) or str(worker)  # noqa: E731
+        answers.append(ledger.settle(f"question {i}", draw, dataset=DATASET).answer)
     return answers, len(draws)
 
 
@@ -1023,7 +1023,7 @@ for i in itertools.count():
         continue
     say("committed", question)
     text = str(random.random()) + " " * random.choice([1, 5000])  # one page, or more
-    say("released", question, ledger.settle(question, lambda: text, dataset=DATASET).strip())
+    say("released", question, ledger.settle(question, lambda: text, dataset=DATASET).answer.strip())
 """
 
 

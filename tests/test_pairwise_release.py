@@ -26,8 +26,9 @@ import dpmic
 from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.parameters import tuned
-from dpmic.privacy import MICrLaplace, noise, tables
-from dpmic.privacy.pairwise import _basic, _composed, _delta, _gaussian, _least_noise, _plan, _text
+from dpmic.privacy import _tables, noise
+from dpmic.privacy.pairwise import _basic, _composed, _delta, _gaussian, _least_noise, prepare
+from dpmic.privacy.query import Terms, padded
 
 UNIT = ((0, 1), (0, 1))
 MATRIX = FRAME[list(COLUMNS)].to_numpy()
@@ -45,13 +46,12 @@ def ask(table=FRAME, **options):
 
 def plan_of(matrix, epsilon=1.0, delta=0.0):
     bounds = [(0, 1)] * matrix.shape[1]
-    whole = MICrLaplace(epsilon, UNIT, allow_noisy=True)
-    found = tables.find(matrix, whole, bounds=bounds, target=None, person=None)
-    return _plan(found, whole, delta)
+    terms = Terms.checked(epsilon=epsilon, allow_noisy=True)
+    return prepare(matrix, terms, bounds=bounds, delta=delta)
 
 
 def scores_of(plan, matrix):
-    return tables.scores(plan.question.table, list(matrix.T), plan.question.setting.limits)
+    return _tables.scores(plan.table, list(matrix.T), plan.setting.limits)
 
 
 # What a release says
@@ -381,8 +381,8 @@ def test_stored_texts_have_one_length():
     one = ask()
     for values in ((0.0,) * 10, (1 / 3,) * 10, (2.0**-40,) * 5 + (1.0,) * 5):
         other = dataclasses.replace(one, values=values, estimates=values[::-1])
-        assert len(_text(other)) == len(_text(one))
-        assert dpmic.PairwiseRelease.from_json(_text(other)) == other
+        assert len(padded(other)) == len(padded(one))
+        assert dpmic.PairwiseRelease.from_json(padded(other)) == other
 
 
 @pytest.mark.parametrize("with_ledger", [True, False])
@@ -396,7 +396,7 @@ def test_a_failure_inside_shows_no_score(ledger, monkeypatch, with_ledger):
         monkeypatch.setattr("dpmic.privacy.noise._vector_laplace", failing)
         return [SECRET] * 10
 
-    monkeypatch.setattr(tables, "scores", scores)
+    monkeypatch.setattr(_tables, "scores", scores)
     with pytest.raises(RuntimeError) as caught:
         ask(**({"ledger": ledger, "dataset": "people"} if with_ledger else {}))
     assert not leaks(caught.value)
@@ -417,17 +417,15 @@ class Entries:
 
     def made(self):
         plan = plan_of(np.zeros((25, self.width)))
-        count = len(plan.question.table.pairs)
+        count = len(plan.table.pairs)
         costs = (1.0,) if self.kind is _basic else (1.0, 1e-4)
-        return dataclasses.replace(
-            plan, noise=self.kind(plan.question.setting.sensitivity, count, *costs)
-        )
+        return dataclasses.replace(plan, noise=self.kind(plan.setting.sensitivity, count, *costs))
 
     def draws(self, matrix, _, runs):
         plan, added = self.plan, self.plan.noise.added
         scores, change, scale = (
             scores_of(plan, matrix),
-            plan.question.setting.sensitivity,
+            plan.setting.sensitivity,
             added.scale * self.share,
         )
         weak = dataclasses.replace(added, scale=scale)
@@ -463,8 +461,8 @@ def lower_bound(sampler, runs):
 def test_the_attack_moves_every_entry_by_delta():
     plan = plan_of(np.zeros((25, 4)))
     first, second = (scores_of(plan, matrix) for matrix in corner(25, 4))
-    assert np.subtract(second, first) == pytest.approx(plan.question.setting.sensitivity, rel=1e-6)
-    assert np.all(np.subtract(second, first) <= plan.question.setting.sensitivity)
+    assert np.subtract(second, first) == pytest.approx(plan.setting.sensitivity, rel=1e-6)
+    assert np.all(np.subtract(second, first) <= plan.setting.sensitivity)
 
 
 @pytest.mark.parametrize("kind", [_basic, _composed, _gaussian])
@@ -498,5 +496,5 @@ def test_the_plan_depends_on_nothing_else():
     """Same n, same options, other data: the same noise."""
     one, other = plan_of(np.zeros((500, 4))), plan_of(np.random.default_rng(1).random((500, 4)))
     assert one.noise == other.noise
-    assert one.question.setting == other.question.setting
-    assert one.question.asked == other.question.asked
+    assert one.setting == other.setting
+    assert one.asked == other.asked

@@ -1,5 +1,6 @@
 """What every private call has in common: a dataset, the state of the process, whose rows count."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -7,37 +8,49 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import private_calls
 import pytest
+from private_calls import BOX, CALLS, QUERIES, RNG, TABLE, N
+from project import ROOT
 
 import dpmic
 
-RNG = np.random.default_rng(11)
-N = 1200
-AGE = RNG.uniform(0, 1, N)
-FRAME = pd.DataFrame({"age": AGE, "dose": AGE**2, "ward": RNG.integers(0, 9, N) / 8})
-BOX = {"age": (0, 1), "dose": (0, 1), "ward": (0, 1)}
-CALLS = {
-    "micr-laplace": lambda data, **o: dpmic.release(
-        "age", "dose", data=data, epsilon=1.0, bounds=BOX, **o
-    ),
-    "mice-laplace": lambda data, **o: dpmic.release(
-        "age", "dose", data=data, epsilon=5.0, mechanism="mice-laplace", **o
-    ),
-    "micr-geometric": lambda data, **o: dpmic.release(
-        "age", "dose", data=data, epsilon=1.0, bounds=BOX, mechanism="micr-geometric", **o
-    ),
-    "screen": lambda data, **o: dpmic.screen(data, bounds=BOX, epsilon=3.0, top=1, **o),
-    "matrix": lambda data, **o: dpmic.release_pairwise(data, bounds=BOX, epsilon=3.0, **o),
-    "test": lambda data, **o: dpmic.release_test(
-        "age", "dose", data=data, epsilon=1.0, draws=19, **o
-    ),
-    "bounds": lambda data, **o: dpmic.estimate_bounds("age", data=data, epsilon=1.0, **o),
-}
+FRAME = TABLE.drop(columns="who")
+STORED = json.loads((ROOT / "tests/golden/ledger_keys.json").read_text())
 
 
 @pytest.fixture
 def ledger(tmp_path):
     return dpmic.Ledger(tmp_path / "people.ledger", epsilon=20.0)
+
+
+# What a ledger holds
+
+
+def test_ledgers_of_the_versions_before_are_read(tmp_path):
+    """Byte by byte the keys and the charges of golden/ledger_keys.json, and its answers."""
+    assert STORED.keys() == QUERIES.keys()
+    ledger = dpmic.Ledger(tmp_path / "old.ledger", epsilon=100.0, delta=1e-3)
+    for name, entry in STORED.items():
+        ledger.spend(entry["question"], entry["epsilon"], entry["delta"], dataset=name)
+        ledger.settle(entry["question"], lambda entry=entry: entry["answer"], dataset=name)
+    balance = ledger.spent, ledger.spent_delta
+    unread = TABLE.assign(age=np.nan)
+    for name, ask in QUERIES.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            published = ask(unread, ledger=ledger, dataset=name)
+        assert published.replayed is not None, name
+        assert published == type(published).from_json(STORED[name]["answer"]), name
+    assert (ledger.spent, ledger.spent_delta) == balance
+
+
+def test_what_is_stored_is_as_long_as_before(ledger):
+    """Its length depends on what was asked, never on what was drawn."""
+    for name, ask in CALLS.items():
+        ask(FRAME, ledger=ledger, dataset=name)
+    for entry in ledger.history():
+        assert len(entry.answer) == len(STORED[entry.dataset]["answer"]), entry.dataset
 
 
 # Which data an answer belongs to
@@ -83,7 +96,7 @@ def test_a_name_is_deprecated_and_still_tells_questions_apart(ledger, name):
     for words in ("one", "two"):
         with pytest.warns(DeprecationWarning, match="pass dataset=... to name the data") as said:
             CALLS[name](FRAME, ledger=ledger, dataset="visits", name=words)
-        assert said[0].filename == __file__
+        assert said[0].filename == private_calls.__file__
     assert len(ledger.history()) == 2
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import dpmic
 from dpmic.data import stream
-from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, tables
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, screen
+from dpmic.privacy.query import Terms
 from dpmic.statistics.counts import sources
 
 BOUNDS = {"age": (0.0, 100.0), "pay": (0.0, 5000.0), "tax": (0.0, 900.0)}
@@ -80,10 +81,9 @@ def test_counts_before_noise_are_those_in_memory(people, folder):
 @pytest.mark.parametrize("target", [None, "pay"])
 def test_screened_scores_are_those_in_memory(people, folder, target):
     def scores(table):
-        whole = tables.stand_in(table, 20, 5, epsilon=1.0)
-        found = tables.find(table, whole, bounds=BOUNDS, target=target, person=None)
-        question = tables.Question.tuned(found, whole, 1.0)
-        return question._scores(question._read()), question.setting
+        options = {"bounds": BOUNDS, "target": target, "top": 1, "B": 20, "c": 5}
+        query = screen.prepare(table, Terms.checked(epsilon=1.0), **options)
+        return query.compute(query.read()), query.setting
 
     known = scores(people)
     assert len(known[0]) == (3 if target is None else 2)

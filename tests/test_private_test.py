@@ -11,8 +11,9 @@ from scipy import stats
 
 import dpmic
 from dpmic.data import pair
-from dpmic.privacy import noise, testing
-from dpmic.privacy.testing import RankTables
+from dpmic.privacy import independence as testing
+from dpmic.privacy import noise
+from dpmic.privacy.independence import RankTables
 
 RNG = np.random.default_rng(5)
 X = RNG.random(400)
@@ -123,7 +124,7 @@ def test_tables_depend_on_n_and_epsilon_alone():
 
 @pytest.mark.parametrize("parts", [2, 3, 12])
 def test_null_draws_are_the_mechanism_on_constant_columns(parts):
-    """All ties: the secret orders make independent uniform permutations of them."""
+    """All ties: random tie-breaking makes independent uniform permutations of them."""
     tables, constant = RankTables(60, parts), pair(np.zeros(60), np.ones(60))
     null = list(tables.independent(3000))
     assert stats.ks_2samp(null, [tables.score(constant) for _ in range(3000)]).pvalue > 1e-6

@@ -27,7 +27,7 @@ import pytest
 import dpmic
 from dpmic import cli
 from dpmic.cli import inputs
-from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, domain
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, _guards, query
 
 SECRET = 777.125
 BOUNDS = {"age": (0.0, 100.0), "pay": (0.0, 5000.0)}
@@ -471,12 +471,14 @@ def test_no_batch_outlives_a_refused_call():
 
 def test_a_refused_call_loses_no_batch_in_silence():
     """What is left of an iterator is not taken for all of it."""
-    for more in ({"epsilon": -1}, {"bounds": {"age": (0, 1), "wages": (0, 1)}}):
-        batches = parts("")
+    batches = parts("")
+    for more in ({"epsilon": -1}, {"rows_per_person": 0}, {"ledger": 3}):  # before it is touched
         with pytest.raises(dpmic.errors.DpmicError):
             CALLS["micr"](batches, **more)
-        with pytest.raises(dpmic.InputError, match="it was used before.*make a new one"):
-            CALLS["micr"](batches)
+    with pytest.raises(dpmic.errors.DpmicError):
+        CALLS["micr"](batches, bounds={"age": (0, 1), "wages": (0, 1)})
+    with pytest.raises(dpmic.InputError, match="it was used before.*make a new one"):
+        CALLS["micr"](batches)
     late = parts("columns")
     for words in ("column pay", "it was used before"):
         with pytest.raises(dpmic.InputError, match=words):
@@ -490,8 +492,10 @@ def test_every_function_that_is_given_private_records_is_made_by_private():
     spending = [one for one in asked if "ledger" in inspect.signature(one).parameters]
     assert len(spending) >= 5
     mechanisms = [kind.release for kind in (MICrLaplace, MICeLaplace, MICrGeometric)]
-    for function in (*spending, *mechanisms, dpmic.plan):
-        assert function.__code__ is domain.private(function).__code__, function
+    modules = [sys.modules[one.__module__] for one in spending]
+    steps = [*(module.prepare for module in modules), query.Query.run]
+    for function in (*spending, *mechanisms, *steps, dpmic.plan):
+        assert function.__code__ is _guards.private(function).__code__, function
 
 
 def test_the_attack_can_succeed():

@@ -19,8 +19,8 @@ from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.data import pair
 from dpmic.parameters import tuned
-from dpmic.privacy import MICeLaplace, MICrLaplace, reminders
-from dpmic.privacy.release import _text
+from dpmic.privacy import MICeLaplace, MICrLaplace, _guards
+from dpmic.privacy.query import padded
 
 BOX = ((0, 1), (0, 1))
 RNG = np.random.default_rng(11)
@@ -379,7 +379,7 @@ def test_large_epsilon_when_asked_for():
 
 
 def test_the_reminder_is_unconditional_and_said_once(monkeypatch):
-    monkeypatch.setattr(reminders, "_reminded", False)
+    monkeypatch.setattr(_guards, "_reminded", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ask(bounds=((-1e6, 1e6), (-1e6, 1e6)))
@@ -473,8 +473,8 @@ def _committed(path):
 def test_stored_answers_of_one_kind_have_one_length(value):
     """A disk that is nearly full must not prefer short answers, such as a clipped 0."""
     one, other = (dataclasses.replace(ask(), value=v, estimate=1 - v) for v in (0.5, value))
-    assert len(_text(one)) == len(_text(other))
-    assert dpmic.Release.from_json(_text(other)) == other
+    assert len(padded(one)) == len(padded(other))
+    assert dpmic.Release.from_json(padded(other)) == other
 
 
 def test_arrays_have_no_names_to_keep_an_answer_under(ledger):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import math
 import re
 import traceback
@@ -29,10 +30,11 @@ import dpmic
 from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.parameters import tuned
-from dpmic.privacy import MICrLaplace, noise, tables
+from dpmic.privacy import _tables, noise
+from dpmic.privacy._guards import private_columns
 from dpmic.privacy.pairwise import _least_noise
-from dpmic.privacy.screen import _plan, _text
-from dpmic.privacy.split import SHARES, best_split, expected_error
+from dpmic.privacy.query import Terms, padded
+from dpmic.privacy.screen import SHARES, best_split, expected_error, prepare
 from dpmic.results import noises
 
 UNIT = ((0, 1), (0, 1))
@@ -50,13 +52,12 @@ def ask(table=FRAME, **options):
 
 def plan_of(matrix, top, split=0.5, epsilon=2.0, target=None):
     bounds = [(0, 1)] * matrix.shape[1]
-    whole = MICrLaplace(epsilon, UNIT, allow_noisy=True)
-    found = tables.find(matrix, whole, bounds=bounds, target=target, person=None)
-    return _plan(found, whole, top, split)
+    terms = Terms.checked(epsilon=epsilon, allow_noisy=True)
+    return prepare(matrix, terms, bounds=bounds, target=target, top=top, split=split)
 
 
 def scores_of(plan, matrix):
-    return tables.scores(plan.question.table, list(matrix.T), plan.question.setting.limits)
+    return _tables.scores(plan.table, list(matrix.T), plan.setting.limits)
 
 
 # What a screening says
@@ -133,7 +134,7 @@ def test_intervals_cover_the_scores_of_chosen_pairs(level):
     matrix = RNG.random((30, 4))
     plan = plan_of(matrix, top=3)
     scores = scores_of(plan, matrix)
-    by_name = dict(zip(plan.question.table.named_pairs, scores, strict=True))
+    by_name = dict(zip(plan.table.named_pairs, scores, strict=True))
     covered = []
     for _ in range(1000):
         published = plan.publish(scores)
@@ -190,12 +191,9 @@ MATRIX = FRAME[list(COLUMNS)].to_numpy()
 )
 def test_any_table_has_the_same_scores(table, bounds):
     """Identifiers and text beside the named columns are ignored; the table's order holds."""
-    whole = MICrLaplace(1.0, UNIT, 30, 5, allow_noisy=True)
-    found = tables.find(table, whole, bounds=bounds, target=None, person=None)
-    plan = _plan(found, whole, 3, None)
-    from dpmic.privacy.domain import private_columns
-
-    scores = tables.scores(found, private_columns(found.source), plan.question.setting.limits)
+    terms = Terms.checked(epsilon=1.0, allow_noisy=True)
+    plan = prepare(table, terms, bounds=bounds, top=3, B=30, c=5)
+    scores = _tables.scores(plan.table, private_columns(plan.source), plan.setting.limits)
     expected = [
         dpmic.micr(MATRIX[:, i], MATRIX[:, j], bounds=UNIT, B=30, c=5).mic
         for i, j in itertools.combinations(range(5), 2)
@@ -380,16 +378,19 @@ def test_no_output_holds_a_score(ledger, caplog, monkeypatch):
 def test_stored_texts_have_one_length_whatever_was_chosen():
     frame = FRAME.rename(columns={"dose": 'a "quoted", long name é', "age": "a"})
     bounds = {'a "quoted", long name é': (0, 1), "a": (0, 1), "pulse": (0, 1)}
-    whole = MICrLaplace(1.0, UNIT, allow_noisy=True)
-    found = tables.find(frame, whole, bounds=bounds, target=None, person=None)
-    plan = _plan(found, whole, 2, None)
-    one = plan.publish([0.5, 0.5, 0.5])
-    pairs = found.named_pairs
-    for values in ((0.0, 1.0), (1 / 3, 2.0**-40), (0.1, 0.2)):
-        for chosen in itertools.permutations(pairs, 2):
-            other = dataclasses.replace(one, pairs=chosen, values=values, estimates=values[::-1])
-            assert len(_text(other, found)) == len(_text(one, found))
-            assert dpmic.Screening.from_json(_text(other, found)) == other
+    for target in (None, "a"):
+        terms = Terms.checked(epsilon=1.0, allow_noisy=True)
+        plan = prepare(frame, terms, bounds=bounds, target=target, top=2)
+        pairs = plan.table.named_pairs
+        one = plan.publish([0.5] * len(pairs))
+        longest = max(len(json.dumps(pair)) for pair in pairs)
+        assert one._drawn_length()[1] == 2 * (longest + 50)
+        for values in ((0.0, 1.0), (1 / 3, 2.0**-40), (0.1, 0.2)):
+            for selected in itertools.permutations(pairs, 2):
+                drawn = {"pairs": selected, "values": values, "estimates": values[::-1]}
+                other = dataclasses.replace(one, **drawn)
+                assert len(padded(other)) == len(padded(one))
+                assert dpmic.Screening.from_json(padded(other)) == other
 
 
 BREAKS = {
@@ -399,8 +400,10 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("broken", BREAKS)
-@pytest.mark.parametrize("with_ledger", [True, False])
+@pytest.mark.parametrize(
+    ("broken", "with_ledger"),
+    [("choice", False), ("values", False), *((broken, True) for broken in BREAKS)],
+)
 def test_a_failure_inside_shows_no_score(ledger, monkeypatch, broken, with_ledger):
     from test_release import leaks
 
@@ -413,7 +416,7 @@ def test_a_failure_inside_shows_no_score(ledger, monkeypatch, broken, with_ledge
         monkeypatch.setattr(place, failing)
         return [SECRET] * 10
 
-    monkeypatch.setattr(tables, "scores", scores)
+    monkeypatch.setattr(_tables, "scores", scores)
     with pytest.raises(kind) as caught:
         ask(**({"ledger": ledger, "dataset": "people"} if with_ledger else {}))
     assert not leaks(caught.value)
@@ -524,7 +527,7 @@ def test_one_row_changes_every_score_by_at_most_delta():
             for new in range(8):
                 moved = tuple(sorted((*chosen[1:], new)))
                 largest = np.maximum(largest, np.abs(known[moved] - scores))
-        assert np.all(largest <= plan.question.setting.sensitivity)
+        assert np.all(largest <= plan.setting.sensitivity)
         assert np.all(largest >= sensitivity.micr(n) - 1e-9)  # and attained by each
 
 
@@ -542,7 +545,7 @@ def test_climbing_finds_no_larger_change(seed):
         moved = trial.copy()
         moved[0] = new
         gaps = np.abs(np.subtract(scores_of(plan, trial), scores_of(plan, moved)))
-        assert gaps.max() <= plan.question.setting.sensitivity
+        assert gaps.max() <= plan.setting.sensitivity
         if gaps.sum() >= widest:
             table, row, widest = trial, new, gaps.sum()
 
@@ -552,8 +555,8 @@ def test_neighbours_move_scores_against_each_other():
     first, second = against(25, 20)
     plan = plan_of(first, 1, target=0)
     gaps = np.subtract(scores_of(plan, first), scores_of(plan, second))
-    assert gaps[0] == pytest.approx(plan.question.setting.sensitivity, rel=1e-6)
-    assert gaps[1:] == pytest.approx(-plan.question.setting.sensitivity, rel=1e-6)
+    assert gaps[0] == pytest.approx(plan.setting.sensitivity, rel=1e-6)
+    assert gaps[1:] == pytest.approx(-plan.setting.sensitivity, rel=1e-6)
 
 
 # Attacks

@@ -17,7 +17,7 @@ from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrLaplace
 
 MECHANISMS = ("micr-laplace", "mice-laplace")
 STORED = tuned._stored()

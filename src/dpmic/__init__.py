@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from dpmic.privacy import sensitivity
     from dpmic.privacy.audit import audit
     from dpmic.privacy.bounds import estimate_bounds
+    from dpmic.privacy.independence import release_test
     from dpmic.privacy.ledger import Ledger
     from dpmic.privacy.pairwise import release_pairwise
     from dpmic.privacy.plan import plan
     from dpmic.privacy.release import release
     from dpmic.privacy.screen import screen
-    from dpmic.privacy.testing import release_test
     from dpmic.results import (
         AuditBound,
         BoundsEstimate,
@@ -133,7 +133,7 @@ _HOME = {
     "plan": "privacy.plan",
     "release": "privacy.release",
     "release_pairwise": "privacy.pairwise",
-    "release_test": "privacy.testing",
+    "release_test": "privacy.independence",
     "screen": "privacy.screen",
 }
 _MODULES = {

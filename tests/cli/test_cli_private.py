@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpmic
-from dpmic.privacy import reminders
+from dpmic.privacy import _guards
 
 RELEASE = ("release", "people.csv", "a", "b", "--epsilon", "1", *commands.BOUNDS)
 SCREEN = ("screen", "people.csv", "--bounds-file", "bounds.toml", "--epsilon", "1")
@@ -139,7 +139,7 @@ def test_people_by_text_and_by_number(run, tmp_path):
 
 
 def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
-    monkeypatch.setattr(reminders, "_reminded", False)
+    monkeypatch.setattr(_guards, "_reminded", False)
     ledger = budget(run)
     code, out, err = answering("n\n", *RELEASE, "--one-row-per-person", *KEPT, "--json")
     assert (code, out) == (1, "")
@@ -287,7 +287,7 @@ def test_refusals_hold_no_value_count_or_position(run, tmp_path, text):
 
 
 def test_warnings_are_notes(run, monkeypatch):
-    monkeypatch.setattr(reminders, "_reminded", False)
+    monkeypatch.setattr(_guards, "_reminded", False)
     _, _, err = run(*RELEASE, *SURE)
     assert "dpmic: note: bounds must come from what the columns mean" in err
     _, _, err = run(*RANGE[:-1], "0.01", *SURE)

@@ -14,7 +14,7 @@ from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.simulation import histogram_matrix
 from dpmic.evaluation.tuning import Sizes, mic_stars, perturbed, scores
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrLaplace
 
 N, SAMPLES = 25, 2
 CELLS = (4.0, 6.0, 8.0, 12.0, 20.0)

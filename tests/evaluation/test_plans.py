@@ -13,7 +13,7 @@ from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrLaplace
 
 KEYS = [contender.key for contender in CONTENDERS]
 EPSILONS = (1.0, 0.1)

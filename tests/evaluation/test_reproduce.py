@@ -25,7 +25,7 @@ from dpmic.evaluation.relationships import R_SQUARED, noisy
 from dpmic.evaluation.reproduce import Scope
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy import reminders
+from dpmic.privacy import _guards
 
 ROOT = Path(__file__).parents[2]
 TABLES = {
@@ -447,12 +447,12 @@ class TestCommand:
 
     def test_bounds_are_not_reminded_of(self, tiny, undrawn, data, command, monkeypatch):
         """Nothing is released; the reminder is for those who release."""
-        monkeypatch.setattr(reminders, "_reminded", False)
+        monkeypatch.setattr(_guards, "_reminded", False)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             code, _, _ = command("real", "--quick", "--workers", "1")
         assert code == 0
-        assert not reminders._reminded  # those who release afterwards are still reminded
+        assert not _guards._reminded  # those who release afterwards are still reminded
 
     def test_control_c(self, tiny, undrawn, data, command, monkeypatch):
         """The third task is interrupted; the same command goes on and makes it the third."""

@@ -25,7 +25,7 @@ from dpmic.evaluation.simulation import (
     published_grids,
 )
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
-from dpmic.privacy.domain import private_pair
+from dpmic.privacy._guards import private_pair
 from dpmic.statistics.search import Search
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))

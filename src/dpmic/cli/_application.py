@@ -89,15 +89,11 @@ def _run(words: list[str], debug: bool) -> int:
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Print the library's warnings as notes, each once: before a question and after it."""
-    printed: set[str] = set()
+    """Print what the library warns of as notes."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         code = [part for part in getattr(message, "args", ()) if isinstance(part, Message)]
-        text = code[0] if code else str(message)
-        if text not in printed:
-            _output.note(f"note: {_shell.for_the_shell(text)}")
-        printed.add(text)
+        _output.note(f"note: {_shell.for_the_shell(code[0] if code else str(message))}")
 
     with warnings.catch_warnings():
         for kind in (BoundsReminder, NoiseWarning):

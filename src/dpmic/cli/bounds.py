@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,7 +23,9 @@ def bounds(
     file: o.File,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column's name.")],
     epsilon: o.Epsilon,
-    coverage: Annotated[float, typer.Option(help="The share of records wished inside.")] = 0.99,
+    coverage: Annotated[
+        float, typer.Option(help="The share of records that should lie inside.")
+    ] = 0.99,
     failure: Annotated[
         float, typer.Option(help="How often more may lie outside than is said.")
     ] = 0.05,
@@ -43,25 +45,18 @@ def bounds(
     For columns of which nobody knows one: bounds from what a column means are better and cost
     nothing.
     """
-    from dpmic.privacy import preview
-    from dpmic.privacy.bounds import estimate_bounds
+    from dpmic.privacy.bounds import prepare
 
     out = Delivery.planned(as_json, as_csv, None, False)
-    consent = Consent.sought(one_row, person, rows, (ledger, dataset, name), yes)
-    table = inputs.read(file, [column], person=consent.unit.person, private=True)
-    asked: dict[str, Any] = {
-        "data": table,
-        "epsilon": epsilon,
-        "person": consent.unit.person,
-        "allow_large_epsilon": allow_large_epsilon,
-        "coverage": coverage,
-        "failure": failure,
-        "rows_per_person": consent.unit.rows,
-    }
-    consent.ask(preview.bounds(column, **asked), f"a range of {column}")
-    consent.publish(
-        out,
-        "searching",
-        lambda: estimate_bounds(column, **consent.charged, **asked),
-        answers.bounds,
+    consent = Consent.sought(
+        one_row,
+        person,
+        rows,
+        (ledger, dataset, name),
+        yes,
+        epsilon=epsilon,
+        allow_large_epsilon=allow_large_epsilon,
     )
+    table = inputs.read(file, [column], person=consent.terms.person, private=True)
+    query = prepare(column, consent.terms, data=table, coverage=coverage, failure=failure)
+    consent.publish(out, "searching", query, answers.bounds)

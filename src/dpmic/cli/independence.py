@@ -66,10 +66,21 @@ def independence(
         _test(out, file, x, y, options)
         return
     _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")
-    consent = Consent.sought(one_row, person, None, (ledger, dataset, name), yes, several=False)
-    asked: dict[str, Any] = {"epsilon": epsilon, "allow_large_epsilon": allow_large_epsilon}
-    asked["draws"] = 999 if draws is None else draws
-    _release(out, consent, (file, x, y), asked)
+    from dpmic.privacy.independence import prepare
+
+    consent = Consent.sought(
+        one_row,
+        person,
+        None,
+        (ledger, dataset, name),
+        yes,
+        several=False,
+        epsilon=epsilon,
+        allow_large_epsilon=allow_large_epsilon,
+    )
+    table = inputs.read(file, [x, y], person=consent.terms.person, private=True)
+    query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
+    consent.publish(out, "testing", query, answers.private_test)
 
 
 def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
@@ -96,21 +107,3 @@ def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> 
         return report.page(result, title=title, points=points, others=(score,), command=repeated())
 
     out.give(answers.test(result, x, y), page)
-
-
-def _release(
-    out: Delivery, consent: Consent, where: tuple[str, str, str], asked: dict[str, Any]
-) -> None:
-    from dpmic.privacy import preview
-    from dpmic.privacy.testing import release_test
-
-    file, x, y = where
-    table = inputs.read(file, [x, y], person=consent.unit.person, private=True)
-    asked = {"data": table, "person": consent.unit.person, **asked}
-    consent.ask(preview.test(x, y, **asked), f"a test of independence of {x} and {y}")
-    consent.publish(
-        out,
-        "testing",
-        lambda: release_test(x, y, **consent.charged, **asked),
-        answers.private_test,
-    )

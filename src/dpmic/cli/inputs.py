@@ -37,9 +37,9 @@ def read(
     asked = files.Asked(columns, labels, private, remedy)
     reader = files.read
     if private:  # whose errors hold nothing of what was read
-        from dpmic.privacy import domain
+        from dpmic.privacy.query import private as guarded
 
-        reader = domain.private(files.read)
+        reader = guarded(files.read)
     with reading() as tell:
         return reader(file, asked, tell)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from dpmic.cli._output import Answer
 from dpmic.cli.spending import opened
 
 if TYPE_CHECKING:
-    from dpmic.privacy.ledger import Entry, Ledger
+    from dpmic.privacy.ledger import Balance, Entry, Ledger
 
 __all__ = ["app"]
 
@@ -38,7 +39,8 @@ def create(
     """Make a ledger for a group of people. Its total is fixed once."""
     from dpmic.privacy.ledger import Ledger
 
-    _state(Ledger(path, epsilon, delta))
+    ledger = Ledger(path, epsilon, delta)
+    _output.say(f"{ledger.path}: {_amounts(ledger.balance())}")
 
 
 @app.command(epilog="Example: dpmic ledger show people.ledger --json")
@@ -50,34 +52,29 @@ def show(path: Where, as_json: o.AsJson = False, as_csv: o.AsCsv = False) -> Non
     _output.show(_answer(ledger, entries), chosen)
 
 
-def _state(ledger: Ledger) -> None:
-    _output.say(f"{ledger.path}: {_amounts(ledger)}")
-
-
-def _amounts(ledger: Ledger) -> str:
+def _amounts(balance: Balance) -> str:
     """Return what was spent and what is left, in words."""
-    text = f"epsilon {format_ceil(ledger.spent)} of {ledger.total:.6g} spent, "
-    text += f"{format_floor(ledger.remaining)} left"
-    if ledger.total_delta:
+    text = f"epsilon {format_ceil(balance.spent)} of {balance.total:.6g} spent, "
+    text += f"{format_floor(balance.remaining)} left"
+    if balance.total_delta:
         text += (
-            f"; delta {format_ceil(ledger.spent_delta)} of {ledger.total_delta:.6g} spent, "
-            f"{format_floor(ledger.remaining_delta)} left"
+            f"; delta {format_ceil(balance.spent_delta)} of {balance.total_delta:.6g} spent, "
+            f"{format_floor(balance.remaining_delta)} left"
         )
     return text
 
 
 def _answer(ledger: Ledger, entries: list[Entry]) -> Answer:
-    amounts = ("total", "spent", "remaining", "total_delta", "spent_delta", "remaining_delta")
-    facts = {name: getattr(ledger, name) for name in amounts}
+    balance = ledger.balance()
     history = [{field: getattr(entry, field) for field in FIELDS} for entry in entries]
     for line in history:
         line["question"], line["answer"] = _parsed(line["question"]), _parsed(line["answer"])
     return Answer(
-        title=f"{ledger.path}: {_amounts(ledger)}",
+        title=f"{ledger.path}: {_amounts(balance)}",
         heads=("time (UTC)", "question", "epsilon", "delta", "state"),
         rows=[_row(entry) for entry in entries],
         below=_remarks(entries),
-        json=lambda: json.dumps({**facts, "history": history}),
+        json=lambda: json.dumps({**asdict(balance), "history": history}),
         fields=FIELDS,
         records=lambda: [[getattr(entry, field) for field in FIELDS] for entry in entries],
     )

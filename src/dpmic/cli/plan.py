@@ -69,16 +69,13 @@ def audit(
     The exit code is 1 if the claim is disproved.
     """
     from dpmic.privacy.audit import audit
-    from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
-    from dpmic.privacy.tables import UNIT_SQUARE
+    from dpmic.privacy.release import MECHANISMS
 
     wished = _output.form(as_json, as_csv)
-    attacked: Any
-    if mechanism is Mechanism.mice_laplace:
-        attacked = MICeLaplace(epsilon)
-    else:
-        kind = MICrLaplace if mechanism is Mechanism.micr_laplace else MICrGeometric
-        attacked = kind(epsilon, UNIT_SQUARE)
+    options: dict[str, Any] = {"epsilon": epsilon}
+    if mechanism is not Mechanism.mice_laplace:
+        options["bounds"] = ((0, 1), (0, 1))
+    attacked = MECHANISMS[mechanism.value](**options)
     with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
     _output.show(answers.audit(result), wished)

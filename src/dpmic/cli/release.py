@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from dpmic.cli import answers, inputs
 from dpmic.cli._output import Delivery
 from dpmic.cli.spending import Consent
 from dpmic.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpmic.privacy.release import ReleaseQuery
 
 __all__ = ["EXAMPLE", "Mechanism", "release"]
 
@@ -63,8 +66,7 @@ def release(
 
     The plan is shown, and nothing is spent before you agree.
     """
-    from dpmic.privacy import preview
-    from dpmic.privacy.release import release
+    from dpmic.privacy.release import prepare
 
     out = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, ledger))
     ends = None
@@ -72,38 +74,42 @@ def release(
         ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
-    consent = Consent.sought(one_row, person, rows, (ledger, dataset, name), yes)
-    table = inputs.read(file, [x, y], person=consent.unit.person, private=True)
-    asked: dict[str, Any] = {
-        "data": table,
-        "epsilon": epsilon,
-        "bounds": ends,
-        "mechanism": mechanism.value,
-        "person": consent.unit.person,
-        "rows_per_person": consent.unit.rows,
-        "allow_large_epsilon": allow_large_epsilon,
-        "allow_noisy": allow_noisy,
-        **{key: value for key, value in (("B", cells), ("c", c)) if value is not None},
-    }
-    view = preview.release(x, y, **asked)
-    expected = _expected(mechanism, view.n, asked) if cells is None and c is None else None
-    consent.ask(view, f"the dependence of {x} and {y}, by {mechanism}", expected)
+    consent = Consent.sought(
+        one_row,
+        person,
+        rows,
+        (ledger, dataset, name),
+        yes,
+        epsilon=epsilon,
+        allow_large_epsilon=allow_large_epsilon,
+        allow_noisy=allow_noisy,
+    )
+    table = inputs.read(file, [x, y], person=consent.terms.person, private=True)
+    grids = {key: value for key, value in (("B", cells), ("c", c)) if value is not None}
+    terms, kind = consent.terms, mechanism.value
+    query = prepare(x, y, terms, data=table, bounds=ends, mechanism=kind, **grids)
     consent.publish(
         out,
         "publishing",
-        lambda: release(x, y, **consent.charged, **asked),
+        query,
         lambda result: answers.release(result, estimate),
-        estimate,
+        expected=None if grids else _expected(query),
+        estimate=estimate,
     )
 
 
-def _expected(mechanism: Mechanism, n: int, asked: dict[str, Any]) -> str | None:
+def _expected(query: ReleaseQuery) -> str | None:
     """Return how far the value would be from MIC*, where simulations tell."""
     from dpmic.privacy.plan import plan
 
-    loss = {name: asked[name] for name in ("epsilon", "rows_per_person", "allow_large_epsilon")}
+    terms = query.terms
     try:
-        row = plan(n, **loss)[mechanism]
+        row = plan(
+            query.n,
+            terms.epsilon,
+            rows_per_person=terms.rows_per_person,
+            allow_large_epsilon=terms.allow_large_epsilon,
+        )[query.mechanism.name]
     except ParameterError:
         return None
     if row.value is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from dpmic.cli import answers, inputs
 from dpmic.cli._output import Delivery
 from dpmic.cli.spending import Consent
 from dpmic.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpmic.privacy.query import Query, Terms
 
 __all__ = ["EXAMPLE", "screen"]
 
@@ -65,23 +68,29 @@ def screen(
         raise ParameterError(
             "--bounds", "the columns that take part need them", "add --bounds age=0:120 for each"
         )
-    consent = Consent.sought(one_row, person, rows, (ledger, dataset, name), yes)
-    asked: dict[str, Any] = {
-        "bounds": ends,
-        "epsilon": epsilon,
-        "target": target,
-        "person": consent.unit.person,
-        "rows_per_person": consent.unit.rows,
-        "allow_large_epsilon": allow_large_epsilon,
-        "allow_noisy": allow_noisy,
-        **own,
-    }
-    table = inputs.read(file, list(ends), person=consent.unit.person, private=True)
-    _publish(out, consent, table, asked, estimate)
+    consent = Consent.sought(
+        one_row,
+        person,
+        rows,
+        (ledger, dataset, name),
+        yes,
+        epsilon=epsilon,
+        allow_large_epsilon=allow_large_epsilon,
+        allow_noisy=allow_noisy,
+    )
+    table = inputs.read(file, list(ends), person=consent.terms.person, private=True)
+    query = _query(table, consent.terms, {"bounds": ends, "target": target, **own})
+    consent.publish(
+        out,
+        "publishing",
+        query,
+        lambda result: answers.pairs(result, estimate),
+        estimate=estimate,
+    )
 
 
 def _own(top: int | None, every: bool, split: float | None, delta: float) -> dict[str, Any]:
-    """Return the options of a choice, or those of all pairs."""
+    """Return the options of a selection, or those of all pairs."""
     if every == (top is not None):
         raise ParameterError(
             "--top, --all", "one of both is needed", "pass --top 5, or --all for every pair"
@@ -93,25 +102,10 @@ def _own(top: int | None, every: bool, split: float | None, delta: float) -> dic
     return {"delta": delta} if every else {"top": top, "split": split}
 
 
-def _publish(
-    out: Delivery, consent: Consent, table: Any, asked: dict[str, Any], estimate: bool
-) -> None:
-    from dpmic.privacy import preview
-    from dpmic.privacy.pairwise import release_pairwise
-    from dpmic.privacy.screen import screen
+def _query(table: Any, terms: Terms, options: dict[str, Any]) -> Query[Any]:
+    """Prepare a selection of pairs, or all of them."""
+    from dpmic.privacy import pairwise, screen
 
-    if "top" in asked:
-        view = preview.screen(table, **asked)
-        what = f"{view.values} of {view.candidates} pairs, chosen privately, with their MIC"
-    else:
-        view = preview.matrix(table, **asked)
-        what = f"the MIC of all {view.values} pairs"
-    consent.ask(view, what)
-    publish: Any = screen if "top" in asked else release_pairwise
-    consent.publish(
-        out,
-        "publishing",
-        lambda: publish(table, **consent.charged, **asked),
-        lambda result: answers.pairs(result, estimate),
-        estimate,
-    )
+    if "top" in options:
+        return screen.prepare(table, terms, **options)
+    return pairwise.prepare(table, terms, **options)

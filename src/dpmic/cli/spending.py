@@ -14,16 +14,15 @@ from dpmic._format import format_ceil, format_floor
 from dpmic._progress import working
 from dpmic.cli import _output
 from dpmic.cli._output import KEPT, LOST, Answer, Delivery
-from dpmic.cli._shell import Declined, Stopped, repeated
+from dpmic.cli._shell import Declined, Stopped, for_the_shell, repeated
 from dpmic.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from dpmic.privacy.charge import Account
     from dpmic.privacy.ledger import Ledger
-    from dpmic.privacy.preview import Preview
+    from dpmic.privacy.query import Query, Terms, Unit
     from dpmic.results import published as results
 
-__all__ = ["Consent", "Unit", "opened"]
+__all__ = ["Consent", "opened"]
 
 Published = TypeVar("Published", bound="results.Published")
 
@@ -33,62 +32,20 @@ Whom must this protect?
   1  each row is another person
   2  a column names the person; of each only the first row is used
 """
-TRUSTED = "not checked, dpmic takes your word; --person COLUMN enforces it"
 UNTRACKED = "none, so this spending is not tracked; add --ledger FILE --dataset NAME"
 SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 
 
 @dataclass(frozen=True)
-class Unit:
-    """What one person is in a table, and whether that had to be asked for."""
-
-    person: str | None = None
-    rows: int = 1
-    asked: bool = False
-
-    @property
-    def words(self) -> str:
-        """The unit in words."""
-        if self.person is not None and self.rows > 1:
-            return (
-                f"a person, by {self.person}; the first {self.rows} rows of each are used, and how "
-                "many of them a person has is not protected"
-            )
-        if self.person is not None:
-            return f"a person, by {self.person}; the first row of each is used"
-        if self.rows > 1:
-            return f"a person, with at most {self.rows} rows ({TRUSTED})"
-        return f"a person, who has one row ({TRUSTED})"
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """What was answered to questions, as options of a command."""
-        if not self.asked:
-            return ()
-        if self.person is not None:
-            return "--person", self.person
-        if self.rows > 1:
-            return "--rows-per-person", str(self.rows)
-        return ("--one-row-per-person",)
-
-
-@dataclass(frozen=True)
 class Consent:
-    """What was agreed on: the unit, where it is charged, and whether to spend unasked."""
+    """What was agreed on, and whether to spend unasked.
 
-    unit: Unit
-    account: Account
+    ``answered`` are the answers about the unit, as options of a command.
+    """
+
+    terms: Terms
     yes: bool
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """What is spent from."""
-        return self.account.ledger
-
-    @property
-    def charged(self) -> dict[str, Any]:
-        """Where the release is charged, as it takes it."""
-        return {name: getattr(self.account, name) for name in ("ledger", "dataset", "name")}
+    answered: tuple[str, ...]
 
     @classmethod
     def sought(
@@ -100,49 +57,60 @@ class Consent:
         yes: bool,
         *,
         several: bool = True,
+        **terms: Any,
     ) -> Consent:
         """Find the unit and open the ledger, before data is read.
 
         ``charged`` is a ledger's file, the dataset and the deprecated name; ``several`` tells
-        whether more than one row of a person may count.
+        whether more than one row of a person may count; ``terms`` are the others, as epsilon.
         """
-        if not yes and not _asking():
-            raise ParameterError(
-                "--yes", "nobody can be asked here whether to spend", "add it if that is meant"
-            )
-        from dpmic.privacy.charge import account
-
         ledger, dataset, name = charged
-        checked = account(None if ledger is None else opened(ledger), dataset, name)
-        unit = _unit(one_row, person, rows, several)
+        if ledger is None and not yes and not _asking():
+            raise _nobody()
+        from dpmic.privacy.query import Terms
+
+        found = None if ledger is None else opened(ledger)
+        unit, answered = _unit(one_row, person, rows, several)
+        checked = Terms.checked(
+            person=unit.person,
+            rows_per_person=unit.rows,
+            ledger=found,
+            dataset=dataset,
+            name=name,
+            **terms,
+        )
         if yes and unit.person is None:
-            _output.note(f"note: protects {unit.words}")
+            _output.note(f"note: protects {for_the_shell(unit.words)}")
         if yes and ledger is None:
             _output.note(f"note: ledger: {UNTRACKED}")
-        return cls(unit, checked, yes)
+        return cls(checked, yes, answered)
 
     def publish(
         self,
         out: Delivery,
         doing: str,
-        call: Callable[[], Published],
+        query: Query[Published],
         answer: Callable[[Published], Answer],
+        *,
+        expected: str | None = None,
         estimate: bool = False,
     ) -> None:
-        """Publish, which spends, and hand the result over, with the estimate where it is asked."""
+        """Show a query and ask, run it, which spends, and hand the result over."""
+        self._ask(query, expected)
+        ledger = self.terms.ledger
         try:
             with working(doing):
-                result = call()
+                result = query.run()
             if result.replayed is not None:
                 _output.note(
                     f"note: this is the answer of {result.drawn_on} for the dataset "
                     f"{result.dataset!r}, from the ledger; nothing was spent. Corrected or other "
                     "data needs another --dataset."
                 )
-            after = LOST if self.ledger is None else KEPT
+            after = LOST if ledger is None else KEPT
             out.give(answer(result), lambda: self._page(result, estimate), after)
         except KeyboardInterrupt:
-            if self.ledger is None:
+            if ledger is None:
                 raise
             raise Stopped(
                 "stopped; if it was charged, the same command finishes it at no cost"
@@ -152,46 +120,55 @@ class Consent:
         """Return the report of a published result."""
         from dpmic.report import page
 
-        command = repeated(self.unit.options)
-        return page(result, ledger=self.ledger, command=command, estimate=estimate)
+        command = repeated(self.answered)
+        return page(result, ledger=self.terms.ledger, command=command, estimate=estimate)
 
-    def ask(self, view: Preview, what: str, error: str | None = None) -> None:
-        """Show what would be done and ask; a refusal raises :class:`Declined`."""
-        if self.yes:
+    def _ask(self, query: Query[Any], expected: str | None) -> None:
+        """Show what would be run and ask; a refusal raises :class:`Declined`."""
+        if self.yes or query.stored() is not None:  # charged before: nothing is spent
             return
-        rest = None if self.ledger is None else view.rest(self.ledger)
-        if self.ledger is not None and rest is None:
-            return  # costs nothing: the ledger has the answer, or refuses
-        _output.table("The plan; nothing is spent yet", (), self._rows(view, what, error), err=True)
+        query.check()
+        if not _asking():
+            raise _nobody()
+        _output.table("The plan; nothing is spent yet", (), _shown(query, expected), err=True)
         if _answer("Spend it? [y/N] ").lower() not in ("y", "yes"):
             raise Declined("nothing was spent")
 
-    def _rows(self, view: Preview, what: str, error: str | None) -> list[tuple[str, str]]:
-        """Return what is known beforehand, all of it public."""
-        price = f"epsilon = {format_ceil(view.epsilon)}"
-        if view.delta:
-            price += f", delta = {format_ceil(view.delta)}"
-        rows = [
-            ("publishes", what),
-            ("protects", self.unit.words),
-            ("n, public", f"{view.n:,}"),
-            ("costs", price),
-        ]
-        if view.noise is not None:
-            rows.append(("noise", view.noise))
-        if error is not None:
-            rows.append(("expected error", error))
-        rows.append(("ledger", self._book(view)))
-        return rows
 
-    def _book(self, view: Preview) -> str:
-        if self.ledger is None:
-            return UNTRACKED
-        now, rest = self.ledger.remaining, view.rest(self.ledger) or 0.0
-        return (
-            f"{format_floor(now)} of {self.ledger.total:.6g} left, {format_floor(rest)} after this "
-            "(unless it was asked before, which costs nothing)"
-        )
+def _shown(query: Query[Any], expected: str | None) -> list[tuple[str, str]]:
+    """Return what is known of a query beforehand, all of it public."""
+    price = f"epsilon = {format_ceil(query.epsilon)}"
+    if query.delta:
+        price += f", delta = {format_ceil(query.delta)}"
+    rows = [
+        ("publishes", query.publishes),
+        ("protects", for_the_shell(query.unit.words)),
+        ("n, public", f"{query.n:,}"),
+        ("costs", price),
+    ]
+    if query.noise_in_words is not None:
+        rows.append(("noise", query.noise_in_words))
+    if expected is not None:
+        rows.append(("expected error", expected))
+    return [*rows, ("ledger", _budget(query))]
+
+
+def _budget(query: Query[Any]) -> str:
+    """Say what the ledger has left, and would have."""
+    if query.terms.ledger is None:
+        return UNTRACKED
+    balance = query.terms.ledger.balance()
+    after = max(balance.remaining - query.epsilon, 0.0)
+    return (
+        f"{format_floor(balance.remaining)} of {balance.total:.6g} left, {format_floor(after)} "
+        "after this"
+    )
+
+
+def _nobody() -> ParameterError:
+    return ParameterError(
+        "--yes", "nobody can be asked here whether to spend", "add it if that is meant"
+    )
 
 
 def _asking() -> bool:
@@ -210,15 +187,22 @@ def _answer(question: str) -> str:
     return line.strip()
 
 
-def _unit(one_row: bool, person: str | None, rows: int | None, several: bool) -> Unit:
-    """Return the unit of privacy from options, or ask for it; it is never assumed."""
+def _unit(
+    one_row: bool, person: str | None, rows: int | None, several: bool
+) -> tuple[Unit, tuple[str, ...]]:
+    """Return the privacy unit from options, or ask for it, and what was answered.
+
+    It is never assumed.
+    """
+    from dpmic.privacy.query import Unit
+
     given = [one_row, person is not None or rows is not None]
     if sum(given) > 1:
         raise ParameterError(
             "the unit of privacy", "it was given more than once", f"pass one of {_ways(several)}"
         )
     if any(given):
-        return Unit(person, rows or 1)
+        return Unit(person, 1 if rows is None else rows), ()
     if not _asking():
         raise ParameterError(
             "the unit of privacy",
@@ -227,11 +211,13 @@ def _unit(one_row: bool, person: str | None, rows: int | None, several: bool) ->
         )
     chosen = _answer(QUESTION + (SEVERAL if several else "") + "Your answer: ")
     if chosen == "1":
-        return Unit(asked=True)
+        return Unit(), ("--one-row-per-person",)
     if chosen == "2":
-        return Unit(person=_answer("Which column names the person? "), asked=True)
+        column = _answer("Which column names the person? ")
+        return Unit(person=column), ("--person", column)
     if chosen == "3" and several:
-        return Unit(rows=_rows(_answer("At most how many rows has a person? ")), asked=True)
+        most = _rows(_answer("At most how many rows has a person? "))
+        return Unit(rows=most), ("--rows-per-person", str(most))
     raise Declined("no such answer, so nothing was spent")
 
 

@@ -21,7 +21,7 @@ from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
 __all__ = [
     "EPSILONS",

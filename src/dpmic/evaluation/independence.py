@@ -22,7 +22,7 @@ from dpmic.evaluation import tables
 from dpmic.evaluation.relationships import FUNCTIONS, noisy
 from dpmic.evaluation.tables import Table
 from dpmic.privacy import sensitivity
-from dpmic.privacy.testing import RankTables, release_test
+from dpmic.privacy.independence import RankTables, release_test
 from dpmic.statistics.grids import MassAxis, range_cuts, steps
 from dpmic.statistics.search import Search
 

@@ -24,7 +24,7 @@ from dpmic.evaluation.scoring import SQUARE, Choice
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.parameters.interval import KNOTS, Kind, Scores
-from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
 __all__ = ["LEVELS", "Sampling", "fit", "held", "measure"]
 

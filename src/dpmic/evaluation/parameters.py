@@ -25,8 +25,7 @@ from dpmic.evaluation.tuning import (
     scores,
 )
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy import sensitivity
-from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
+from dpmic.privacy import MICeLaplace, MICrLaplace, sensitivity
 
 __all__ = ["Effort", "published", "tuned"]
 

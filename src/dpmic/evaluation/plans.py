@@ -14,8 +14,7 @@ from dpmic.evaluation import printed, scoring, simulation
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, Points
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy import sensitivity
-from dpmic.privacy.mechanisms import Mechanism, MICeLaplace, MICrLaplace
+from dpmic.privacy import Mechanism, MICeLaplace, MICrLaplace, sensitivity
 from dpmic.statistics.grids import MassAxis
 
 __all__ = ["Entry", "Scored", "outputs", "plan", "rows"]

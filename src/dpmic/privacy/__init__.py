@@ -1,5 +1,7 @@
-"""The trusted base: sensitivity, noise, mechanisms, ledger and audit."""
+"""The trusted base: queries, noise, sensitivity, mechanisms, ledger, plan and audit."""
 
-from dpmic.privacy.mechanisms import Mechanism, MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy._geometric import MICrGeometric
+from dpmic.privacy._laplace import MICeLaplace, MICrLaplace
+from dpmic.privacy._mechanism import Mechanism
 
 __all__ = ["MICeLaplace", "MICrGeometric", "MICrLaplace", "Mechanism"]

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic.data import find, pair, read
 from dpmic.errors import ParameterError
-from dpmic.privacy.geometric import MICrGeometric
-from dpmic.privacy.laplace import MICrLaplace
-from dpmic.privacy.mechanism import Mechanism
+from dpmic.privacy._geometric import MICrGeometric
+from dpmic.privacy._laplace import MICrLaplace
+from dpmic.privacy._mechanism import Mechanism
 from dpmic.results import AuditBound
 
 __all__ = ["Neighbours", "Sampler", "audit"]

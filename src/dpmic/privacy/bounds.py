@@ -25,16 +25,15 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic._validate import Interval
+from dpmic.data import Source
 from dpmic.errors import ParameterError
 from dpmic.privacy import noise
-from dpmic.privacy.asked import columns_of, loss
-from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import private, private_columns
+from dpmic.privacy._guards import private, private_columns, warn_of_noise
 from dpmic.privacy.ledger import Ledger
-from dpmic.privacy.reminders import warn_of_noise
+from dpmic.privacy.query import Query, Terms
 from dpmic.results import BoundsEstimate
 
-__all__ = ["estimate_bounds"]
+__all__ = ["BoundsQuery", "RangePlan", "estimate_bounds", "prepare"]
 
 Floats = NDArray[np.float64]
 Counts = list[int]
@@ -92,8 +91,8 @@ def estimate_bounds(
     data : frame, optional
         A pandas, polars or pyarrow table that ``x`` names a column of.
     coverage : float
-        The share of records that is wished inside, above 0 and at most 1. As many may be lost at
-        each end as the noise hides.
+        The share of records that should lie inside, above 0 and at most 1. As many may be lost
+        at each end as the noise hides.
     failure : float
         The probability that more records than ``estimate.outside`` lie outside.
     person, rows_per_person, ledger, dataset, name
@@ -116,48 +115,94 @@ def estimate_bounds(
     >>> estimate.low < 10_000, 50_000 < estimate.high, estimate.outside < 1_000
     (True, True, True)
     """
-    charged = account(ledger, dataset, name)
-    private_to = loss(epsilon, allow_large=allow_large_epsilon)
-    wished = _share(coverage, "coverage", 0.99, closed=True)
-    miss = _share(failure, "failure", 0.05)
-    rows = _validate.integer(rows_per_person, "rows_per_person", least=1, most=2**31)
-    source, keeper = columns_of(x, data=data, person=person, rows=rows)
-    look = Look(source.n, wished, miss, **_noises(private_to, rows))
-    look.warn(private_to, rows)
+    terms = Terms.checked(
+        epsilon=epsilon,
+        person=person,
+        rows_per_person=rows_per_person,
+        ledger=ledger,
+        dataset=dataset,
+        name=name,
+        allow_large_epsilon=allow_large_epsilon,
+    )
+    return prepare(x, terms, data=data, coverage=coverage, failure=failure).run()
 
-    def publish(values: Floats) -> str:
-        low, high, outside, found = look.draw(values)
-        drawn = BoundsEstimate(
+
+@private
+def prepare(
+    x: Any, terms: Terms, *, data: Any = None, coverage: float, failure: float
+) -> BoundsQuery:
+    """Fix everything about a range from what is public."""
+    target = _share(coverage, "coverage", 0.99, closed=True)
+    miss = _share(failure, "failure", 0.05)
+    source, person = terms.columns(x, data=data)
+    plan = RangePlan(source.n, target, miss, **_noises(terms.epsilon, terms.rows_per_person))
+    if plan.n * terms.epsilon < LEAST_SIGNAL * terms.rows_per_person:
+        warn_of_noise(
+            f"n = {plan.n} at epsilon = {format_ceil(terms.epsilon)} is little for a range: "
+            "it will be rough, or the widest there is",
+            "pass more data or a larger epsilon, or bounds from what the column means",
+        )
+    return BoundsQuery(source=source, terms=terms, person=person, plan=plan)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BoundsQuery(Query[BoundsEstimate]):
+    """A range of a column."""
+
+    plan: RangePlan
+
+    result = BoundsEstimate
+
+    @property
+    def epsilon(self) -> float:
+        """What all three looks cost together."""
+        return self.plan.epsilon
+
+    @property
+    def publishes(self) -> str:
+        """What would be published."""
+        return f"a range of {self.source.names[0]}"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The options of a range."""
+        return {
+            "mechanism": "bounds",
+            "coverage": self.plan.coverage,
+            "failure": self.plan.failure,
+            "rows_per_person": self.terms.rows_per_person,
+        }
+
+    def read(self) -> Floats:
+        """Read the column."""
+        assert isinstance(self.source, Source)
+        return private_columns(self.source)[0]
+
+    def compute(self, private: Floats) -> Floats:
+        """Return the column: which counts are taken depends on noisy ones."""
+        return private
+
+    def publish(self, exact: Floats) -> BoundsEstimate:
+        """Take the three noisy looks."""
+        low, high, outside, found = self.plan.draw(exact)
+        return BoundsEstimate(
             low=low,
             high=high,
             outside=outside,
-            failure=look.failure,
+            failure=self.plan.failure,
             found=found,
-            name=source.names[0],
-            epsilon=look.epsilon,
-            n=source.n,
-            parameters={"coverage": look.coverage, "split of epsilon": SPLIT},
-            rows_per_person=rows,
-            person=keeper,
+            name=self.source.names[0],
+            epsilon=self.epsilon,
+            n=self.n,
+            parameters={"coverage": self.plan.coverage, "split of epsilon": dict(SPLIT)},
+            rows_per_person=self.terms.rows_per_person,
+            person=self.person,
         )
-        shown = f"{low!r}{high!r}{outside!r}" + ("true" if found else "false")
-        return padded(drawn.to_json(), len(shown), 80)
-
-    asked = {
-        "mechanism": "bounds",
-        "epsilon": private_to,
-        "coverage": wished,
-        "failure": miss,
-        "rows_per_person": rows,
-        "person": keeper,
-    }
-    steps = Steps(read=lambda: private_columns(source)[0], compute=lambda x: x, publish=publish)
-    return charged.settle(BoundsEstimate, source, asked, look.epsilon, steps)
 
 
 @dataclass(frozen=True)
-class Look:
-    """Everything that is fixed before data is looked at."""
+class RangePlan:
+    """The three looks: what they count, and their noise; fixed before data is looked at."""
 
     n: int
     coverage: float
@@ -171,15 +216,6 @@ class Look:
         """The privacy loss of all three looks together, rounded up."""
         total = math.fsum((self.locate.epsilon, self.refine.epsilon, self.count.epsilon))
         return math.nextafter(total, math.inf)
-
-    def warn(self, epsilon: float, rows: int) -> None:
-        """Say, before anything is spent, that a range of so few records will be rough."""
-        if self.n * epsilon < LEAST_SIGNAL * rows:
-            warn_of_noise(
-                f"n = {self.n} at epsilon = {format_ceil(epsilon)} is little for a range: "
-                "it will be rough, or the widest there is",
-                "pass more data or a larger epsilon, or bounds from what the column means",
-            )
 
     def draw(self, values: Floats) -> tuple[float, float, int, bool]:
         """Return the ends of a range, how many records lie outside, and whether it was found."""
@@ -224,18 +260,18 @@ def cell_cuts(ends: Floats) -> Floats:
     return np.append(ends[:-1], np.nextafter(ends[-1], np.inf))
 
 
-def trimmed(ends: Floats, noisy: Counts, look: Look) -> Interval:
-    """Drop cells at both ends as long as they hold no more than is wished or noise may hide.
+def trimmed(ends: Floats, noisy: Counts, plan: RangePlan) -> Interval:
+    """Drop cells at both ends as long as they hold no more than may lie outside or noise hides.
 
     The noise of j cells together has a standard deviation of about scale * sqrt(2 j). One cell
     is given back at each end.
     """
-    wished = look.n * (1 - look.coverage) / 2
+    allowed = plan.n * (1 - plan.coverage) / 2
 
     def dropped(counts: Counts) -> int:
         sums = np.cumsum(counts, dtype=np.float64)
-        hides = look.refine.scale * np.sqrt(2 * np.arange(1, len(counts) + 1))
-        over = np.flatnonzero(sums > wished + hides)
+        hides = plan.refine.scale * np.sqrt(2 * np.arange(1, len(counts) + 1))
+        over = np.flatnonzero(sums > allowed + hides)
         return max(int(over[0]) - 1, 0) if over.size else 0
 
     first, last = dropped(noisy), CELLS - dropped(noisy[::-1])

@@ -22,9 +22,9 @@ from typing import NamedTuple
 from dpmic import _validate
 from dpmic._format import format_ceil, format_floor
 from dpmic.errors import BudgetError, LedgerError, ParameterError, safe_repr, with_code
-from dpmic.privacy.ledger_file import RESTORE, VERSION, locked, place, transaction
+from dpmic.privacy._ledger_file import RESTORE, VERSION, locked, place, transaction
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["Balance", "Entry", "Ledger"]
 
 UNIT, UNIT_DELTA = 2**50, 2**62
 """Units in an epsilon and in a delta of 1. Integers add without rounding, also inside SQL."""
@@ -57,6 +57,18 @@ class Entry:
     answer: str | None
     dataset: str | None
     answered_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a ledger holds at one moment; totals and rests are rounded down, what was spent up."""
+
+    total: float
+    spent: float
+    remaining: float
+    total_delta: float
+    spent_delta: float
+    remaining_delta: float
 
 
 class Ledger:
@@ -95,9 +107,10 @@ class Ledger:
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger(f"{folder.name}/patients.ledger", epsilon=3.0)
     >>> ledger.spend("MICr of age and weight", 0.5, dataset="visits 2024")
-    >>> ledger.settle("MICr of age and weight", lambda: '{"value": 0.31}', dataset="visits 2024")
+    >>> question, dataset = "MICr of age and weight", "visits 2024"
+    >>> ledger.settle(question, lambda: '{"value": 0.31}', dataset=dataset).answer
     '{"value": 0.31}'
-    >>> ledger.settle("MICr of age and weight", lambda: "another", dataset="visits 2024")
+    >>> ledger.settle(question, lambda: "another", dataset=dataset).answer
     '{"value": 0.31}'
     >>> ledger.remaining
     2.5
@@ -134,37 +147,48 @@ class Ledger:
             # before data is read.
             connection.execute(f"PRAGMA user_version = {VERSION}")
 
+    def balance(self) -> Balance:
+        """Return all amounts, as they are at one moment."""
+        with self._connection() as connection:
+            total, spent = _amounts(connection)
+        return Balance(
+            total=_down(total.epsilon, UNIT),
+            spent=_up(spent.epsilon, UNIT),
+            remaining=_down(total.epsilon - spent.epsilon, UNIT),
+            total_delta=_down(total.delta, UNIT_DELTA),
+            spent_delta=_up(spent.delta, UNIT_DELTA),
+            remaining_delta=_down(total.delta - spent.delta, UNIT_DELTA),
+        )
+
     @property
     def total(self) -> float:
         """The epsilon of the group, rounded down."""
-        return _down(self._read()[0].epsilon, UNIT)
+        return self.balance().total
 
     @property
     def spent(self) -> float:
         """The sum of all epsilons, rounded up."""
-        return _up(self._read()[1].epsilon, UNIT)
+        return self.balance().spent
 
     @property
     def remaining(self) -> float:
         """What is left of epsilon, rounded down: a charge of this much fits."""
-        total, spent = self._read()
-        return _down(total.epsilon - spent.epsilon, UNIT)
+        return self.balance().remaining
 
     @property
     def total_delta(self) -> float:
         """The delta of the group, rounded down."""
-        return _down(self._read()[0].delta, UNIT_DELTA)
+        return self.balance().total_delta
 
     @property
     def spent_delta(self) -> float:
         """The sum of all deltas, rounded up."""
-        return _up(self._read()[1].delta, UNIT_DELTA)
+        return self.balance().spent_delta
 
     @property
     def remaining_delta(self) -> float:
         """What is left of delta, rounded down."""
-        total, spent = self._read()
-        return _down(total.delta - spent.delta, UNIT_DELTA)
+        return self.balance().remaining_delta
 
     def find(self, question: str, *, dataset: str) -> Entry | None:
         """Return the entry of exactly this question about this dataset, if it was charged."""
@@ -205,8 +229,8 @@ class Ledger:
                     price,
                 )
 
-    def settle(self, question: str, draw: Callable[[], str], *, dataset: str) -> str:
-        """Return the one answer to a charged question, drawing it if there is none yet.
+    def settle(self, question: str, draw: Callable[[], str], *, dataset: str) -> Entry:
+        """Return the entry of a charged question with its one answer, drawn if there is none yet.
 
         ``draw`` draws the noise and returns the answer, a JSON text. It must not use the ledger,
         which is locked meanwhile, nor show its draw to anybody; the length of the text should not
@@ -238,10 +262,10 @@ class Ledger:
                     if stored.rowcount != 1:
                         raise LedgerError("draw", "it returned no text", "return a JSON text")
         # Read back only after the commit: until then nothing that can be printed holds the draw.
-        text = self.answer(question, dataset=dataset)
-        if text is None:
+        entry = self.find(question, dataset=dataset)
+        if entry is None or entry.answer is None:
             raise LedgerError(str(self.path), "another file took its place just now", RESTORE)
-        return text
+        return entry
 
     def history(self) -> list[Entry]:
         """Return every charged question, the oldest first."""
@@ -273,10 +297,6 @@ class Ledger:
             raise LedgerError(str(self.path), reason, RESTORE)
         if any(now < before for now, before in zip(found, self._seen, strict=True)):
             raise LedgerError(str(self.path), "an older copy has taken its place", RESTORE)
-
-    def _read(self) -> tuple[Units, Units]:
-        with self._connection() as connection:
-            return _amounts(connection)
 
     def _price(
         self, connection: sqlite3.Connection, key: tuple[str, str], epsilon: float, delta: float
@@ -322,13 +342,13 @@ class Ledger:
 
     def __repr__(self) -> str:
         try:
-            total, spent = self._read()
+            now = self.balance()
         except LedgerError as error:
             return f"Ledger({str(self.path)!r}, unusable: {error.reason})"
-        amounts = f"{format_ceil(_up(spent.epsilon, UNIT))} of {_down(total.epsilon, UNIT):.6g}"
-        if total.delta:
-            share = format_ceil(_up(spent.delta, UNIT_DELTA)) if spent.delta else "0"
-            amounts += f", delta {share} of {_down(total.delta, UNIT_DELTA):.6g}"
+        amounts = f"{format_ceil(now.spent)} of {now.total:.6g}"
+        if now.total_delta:
+            share = format_ceil(now.spent_delta) if now.spent_delta else "0"
+            amounts += f", delta {share} of {now.total_delta:.6g}"
         return f"Ledger({str(self.path)!r}, spent {amounts})"
 
 

@@ -1,15 +1,19 @@
 """Noise from OpenDP: exact samplers, outputs on a fixed grid, no seed.
 
-The only module of ours that asks OpenDP for noise.
+The only module of ours that asks OpenDP for noise, or the operating system for entropy.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "GRANULARITY",
@@ -23,6 +27,7 @@ __all__ = [
     "calibrate_gaussian",
     "calibrate_top_k",
     "calibrate_vector",
+    "shuffled",
 ]
 
 GRID_EXPONENT = -40
@@ -76,7 +81,7 @@ def _measurement(scale: float) -> Any:
     )
 
 
-# Several scores at once. ``sensitivity`` is then that of the whole vector, in the norm named.
+# Several scores at once. ``sensitivity`` is then that of the vector, in the norm named.
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """The choice of the ``k`` largest of ``size`` scores: permute-and-flip, peeled k times."""
+    """The selection of the ``k`` largest of ``size`` scores: permute-and-flip, peeled k times."""
 
     scale: float
     epsilon: float
@@ -125,7 +130,7 @@ class TopK:
 
 @dataclass(frozen=True, slots=True)
 class Geometric:
-    """Two-sided geometric noise, the Laplace of whole numbers, for counts.
+    """Two-sided geometric noise, the Laplace of integers, for counts.
 
     P(noise = z) is proportional to exp(-abs(z) / scale).
     """
@@ -143,7 +148,7 @@ class Geometric:
 
 
 def calibrate_counts(sensitivity: int, epsilon: float) -> Geometric:
-    """Return the least noise for counts that change by this much in the sum norm."""
+    """Return the least noise for counts that change by this much in L1."""
 
     def loss(scale: float) -> float:
         return Geometric(scale, math.nan).loss(sensitivity)
@@ -153,7 +158,7 @@ def calibrate_counts(sensitivity: int, epsilon: float) -> Geometric:
 
 
 def calibrate_vector(sensitivity: float, epsilon: float, size: int) -> LaplaceVector:
-    """Return the least Laplace noise for a sensitivity in the sum norm, as :func:`calibrate`."""
+    """Return the least Laplace noise for a sensitivity in L1, as :func:`calibrate`."""
 
     def loss(scale: float) -> float:
         return float(_vector_laplace(scale, size).map(d_in=sensitivity))
@@ -163,7 +168,7 @@ def calibrate_vector(sensitivity: float, epsilon: float, size: int) -> LaplaceVe
 
 
 def calibrate_gaussian(sensitivity: float, epsilon: float, delta: float, size: int) -> Gaussian:
-    """Return the least Gaussian noise for a sensitivity in the Euclidean norm.
+    """Return the least Gaussian noise for a sensitivity in L2.
 
     The loss is OpenDP's: zero-concentrated DP, then its own curve of epsilon over delta. No
     formula gives the scale, so it is bracketed and bisected.
@@ -186,7 +191,7 @@ def calibrate_gaussian(sensitivity: float, epsilon: float, delta: float, size: i
 
 
 def calibrate_top_k(sensitivity: float, epsilon: float, k: int, size: int) -> TopK:
-    """Return the sharpest choice for a sensitivity in the maximum norm, as :func:`calibrate`.
+    """Return the sharpest selection for a sensitivity in L-infinity, as :func:`calibrate`.
 
     Scores may rise and fall together, so they are not called monotonic: OpenDP's map is
     2 k sensitivity / scale.
@@ -228,7 +233,7 @@ def _vector_laplace(scale: float, size: int) -> Any:
 
 @lru_cache(maxsize=64)
 def _counts_laplace(scale: float) -> Any:
-    """Return OpenDP's Laplace measurement on vectors of whole numbers."""
+    """Return OpenDP's Laplace measurement on vectors of integers."""
     from opendp import domains, measurements, metrics, mod
 
     mod.enable_features("contrib")
@@ -249,7 +254,7 @@ def _vector_gaussian(scale: float, size: int) -> Any:
 
 @lru_cache(maxsize=64)
 def _top_k(scale: float, k: int, size: int) -> Any:
-    """Return OpenDP's choice of the k largest."""
+    """Return OpenDP's selection of the k largest."""
     from opendp import measurements, measures, metrics
 
     domain, distance = _vectors(size), metrics.linf_distance(T=float)  # never monotonic
@@ -262,3 +267,16 @@ def _vectors(size: int) -> Any:
 
     mod.enable_features("contrib")  # process-global, and needed for every constructor
     return domains.vector_domain(domains.atom_domain(T=float, nan=False), size)
+
+
+def shuffled(n: int) -> NDArray[np.int64]:
+    """Return a uniformly random order of n records, for random tie-breaking.
+
+    It comes from the operating system's entropy. Keys are drawn again in the (never seen) case
+    that two agree, so that every order is equally likely.
+    """
+    while True:
+        keys = np.frombuffer(os.urandom(8 * n), np.uint64)
+        order = np.argsort(keys)
+        if np.all(np.diff(keys[order]) > 0):
+            return order

@@ -1,7 +1,7 @@
 """Private matrices: every pair's score under one total.
 
-Replacing one person's rows changes each of P scores by at most Delta: P Delta in the sum norm and
-sqrt(P) Delta in the Euclidean norm. Proof: docs/proofs/screening-and-matrices.md.
+Replacing one person's rows changes each of P scores by at most Delta: P Delta in L1 and
+sqrt(P) Delta in L2. Proof: docs/proofs/screening-and-matrices.md.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from typing import Any
 
 from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
-from dpmic.privacy import composition, noise, tables
-from dpmic.privacy.charge import account, padded
-from dpmic.privacy.domain import private
+from dpmic.privacy import _composition, _tables, noise
+from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value
 from dpmic.privacy.ledger import Ledger
-from dpmic.privacy.mechanisms import MICrLaplace
-from dpmic.privacy.reminders import refuse_noisy_value
-from dpmic.privacy.tables import Question, Table
+from dpmic.privacy.query import Terms
 from dpmic.results import PairwiseRelease, noises
 
-__all__ = ["release_pairwise"]
+__all__ = ["PairwiseQuery", "prepare", "release_pairwise"]
 
 LEAST_DELTA, MOST_DELTA = 1e-30, 1e-3
 
@@ -108,23 +105,51 @@ def release_pairwise(
     >>> published.value("1", "2") > 0.8 > published.value("0", "1")
     True
     """
-    whole = tables.stand_in(
-        table,
-        B,
-        c,
+    terms = Terms.checked(
         epsilon=epsilon,
+        person=person,
         rows_per_person=rows_per_person,
+        ledger=ledger,
+        dataset=dataset,
+        name=name,
         allow_large_epsilon=allow_large_epsilon,
         allow_noisy=allow_noisy,
     )
-    charged = account(ledger, dataset, name)
-    found = tables.find(table, whole, bounds=bounds, target=target, person=person)
-    plan = _plan(found, whole, _delta(delta, found.source.n))
-    whole.remind()
-    steps = plan.question.steps(lambda scores: _text(plan.publish(scores)))
-    asked = {**plan.question.asked, "mechanism": "pairwise", "delta": plan.delta}
-    epsilon, delta = plan.noise.epsilon, plan.noise.delta
-    return charged.settle(PairwiseRelease, found.source, asked, epsilon, steps, delta)
+    return prepare(table, terms, bounds=bounds, delta=delta, target=target, B=B, c=c).run()
+
+
+@private
+def prepare(
+    table: Any,
+    terms: Terms,
+    *,
+    bounds: Any = None,
+    delta: float = 0.0,
+    target: str | int | None = None,
+    B: float | None = None,
+    c: float | None = None,
+) -> PairwiseQuery:
+    """Fix everything about a matrix from what is public."""
+    pair = _tables.stand_in(table, terms, B, c)
+    found = _tables.find(table, terms, pair, bounds=bounds, target=target)
+    count, n = len(found.pairs), found.source.n
+    allowed = _delta(delta, n)
+    # Which B and c are best depends on the noise, which is proportional to Delta whatever B is.
+    relative = _least_noise(1.0, count, terms.epsilon, allowed).mean
+    setting = _tables.calibrated(pair, n, 1 / relative)
+    least = _least_noise(setting.sensitivity, count, terms.epsilon, allowed)
+    remedy = _remedy(found, allowed)
+    refuse_noisy_value(least.kind, least.added.scale, terms.allow_noisy, remedy)
+    pair.remind()
+    return PairwiseQuery(
+        source=found.source,
+        terms=terms,
+        person=found.person,
+        table=found,
+        setting=setting,
+        asked_delta=allowed,
+        noise=least,
+    )
 
 
 @dataclass(frozen=True)
@@ -151,43 +176,57 @@ class _Noise:
         return self.added.add(scores)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What a release does; a function of n, the columns' names and the options alone."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PairwiseQuery(_tables.TableQuery[PairwiseRelease]):
+    """The MICr of every pair; ``asked_delta`` is what was allowed, not what it costs."""
 
-    question: Question
-    delta: float
+    asked_delta: float
     noise: _Noise
+
+    result = PairwiseRelease
+
+    @property
+    def epsilon(self) -> float:
+        """What all pairs cost together."""
+        return self.noise.epsilon
+
+    @property
+    def delta(self) -> float:
+        """What all pairs cost together."""
+        return self.noise.delta
+
+    @property
+    def noise_in_words(self) -> str:
+        """What the noise of a value means."""
+        return noise_in_words(self.noise.kind, self.noise.added.scale)
+
+    @property
+    def publishes(self) -> str:
+        """What would be published."""
+        return f"the MIC of all {len(self.table.pairs)} pairs"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The options of a matrix."""
+        return {**super().asked, "mechanism": "pairwise", "delta": self.asked_delta}
 
     def draw(self, scores: Sequence[float]) -> list[float]:
         """Add noise and clip: the only step from private to public."""
         return [min(max(value, 0.0), 1.0) for value in self.noise.add(scores)]
 
-    def publish(self, scores: Sequence[float]) -> PairwiseRelease:
+    def publish(self, exact: Sequence[float]) -> PairwiseRelease:
         """Return the noisy scores with everything that is public."""
-        values, calibration = self.draw(scores), self.question.setting.calibration
+        values = self.draw(exact)
+        estimates = self.setting.calibration.estimate(values, self.noise.mean)
         return PairwiseRelease(
-            names=self.question.table.source.names,
+            names=self.source.names,
             values=tuple(values),
-            estimates=tuple(calibration.estimate(values, self.noise.mean).tolist()),
-            epsilon=self.noise.epsilon,
-            delta=self.noise.delta,
+            estimates=tuple(estimates.tolist()),
+            delta=self.delta,
             noise=self.noise.kind,
             scale=self.noise.added.scale,
-            **self.question.facts,
+            **self.facts,
         )
-
-
-def _plan(table: Table, whole: MICrLaplace, delta: float) -> _Plan:
-    """Fix everything from what is public."""
-    count, epsilon = len(table.pairs), whole.epsilon
-    # Which B and c are best depends on the noise, which is proportional to Delta whatever B is.
-    relative = _least_noise(1.0, count, epsilon, delta).mean
-    question = Question.tuned(table, whole, 1 / relative)
-    chosen = _least_noise(question.setting.sensitivity, count, epsilon, delta)
-    remedy = _remedy(table, delta)
-    refuse_noisy_value(chosen.kind, chosen.added.scale, whole.allow_noisy, remedy)
-    return _Plan(question, delta, chosen)
 
 
 def _least_noise(change: float, count: int, epsilon: float, delta: float) -> _Noise:
@@ -202,19 +241,19 @@ def _least_noise(change: float, count: int, epsilon: float, delta: float) -> _No
 
 
 def _basic(change: float, count: int, epsilon: float) -> _Noise:
-    """Return Laplace noise for the sum norm."""
+    """Return Laplace noise for L1."""
     added = noise.calibrate_vector(count * change * _UP, epsilon, count)
     return _Noise("laplace", added, added.epsilon, 0.0)
 
 
 def _composed(change: float, count: int, epsilon: float, delta: float) -> _Noise:
     """Return Laplace noise for each score alone, by the optimal composition theorem."""
-    added = noise.calibrate(change, composition.largest_pure(epsilon, delta, count))
+    added = noise.calibrate(change, _composition.largest_pure(epsilon, delta, count))
     return _Noise("laplace", added, epsilon, delta)
 
 
 def _gaussian(change: float, count: int, epsilon: float, delta: float) -> _Noise:
-    """Return Gaussian noise for the Euclidean norm."""
+    """Return Gaussian noise for L2."""
     together = math.sqrt(count) * change * _UP
     return _Noise(
         "gaussian", noise.calibrate_gaussian(together, epsilon, delta, count), epsilon, delta
@@ -241,16 +280,10 @@ def _delta(delta: object, n: int) -> float:
     return chance
 
 
-def _remedy(table: Table, delta: float) -> str:
+def _remedy(table: _tables.Table, delta: float) -> str:
     """Say what makes the noise smaller, of what was not done yet."""
     ways = ["fewer columns"]
     if table.target is None:
         ways.append("`target=...`")
     ways += ["a larger epsilon"] + ["`delta=1e-6`"] * (not delta)
     return with_code(f"use `dpmic.screen` for the strongest pairs, pass {', '.join(ways)}")
-
-
-def _text(published: PairwiseRelease) -> str:
-    """Write a release in a length that tells nothing of its values."""
-    drawn = [repr(v) for v in (*published.values, *published.estimates)]
-    return padded(published.to_json(), sum(map(len, drawn)), 25 * len(drawn))

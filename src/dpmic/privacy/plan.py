@@ -11,8 +11,10 @@ from dpmic._format import format_ceil
 from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
-from dpmic.privacy.domain import opened, private
-from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism, Mechanism, Setting
+from dpmic.privacy._guards import opened, private
+from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
+from dpmic.privacy.query import checked_rows
+from dpmic.privacy.release import MECHANISMS
 from dpmic.results.plan import Expected, Kind, Plan
 from dpmic.statistics.counts import sources
 
@@ -34,7 +36,7 @@ def plan(
     rows_per_person: int = 1,
     allow_large_epsilon: bool = False,
 ) -> Plan:
-    """Tell how far releases would be from MIC*, or what n or epsilon a wished error needs.
+    """Tell how far releases would be from MIC*, or what n or epsilon a target error needs.
 
     Give two of ``n``, ``epsilon`` and ``error``. Nothing is spent and no data are looked at:
     errors come from simulations of default releases, on 189 relationships of all strengths with
@@ -47,7 +49,7 @@ def plan(
     epsilon : float, optional
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     error : float, optional
-        The wished expected distance from MIC*, at most 0.5.
+        The target: the expected distance from MIC*, at most 0.5.
     of : {"value", "estimate"}
         Whether ``error`` is that of ``release.value`` or of ``release.estimate``.
     rows_per_person : int
@@ -69,29 +71,29 @@ def plan(
     >>> dpmic.plan(epsilon=1.0, error=0.05)["micr-laplace"].n in range(650, 800)
     True
     """
-    question = _Question(
+    given = _Given(
         n=None
         if n is None
         else _validate.integer(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
         epsilon=_loss(epsilon, allow_large_epsilon),
-        error=None if error is None else _wish(error),
+        error=None if error is None else _target(error),
         of=cast(Kind, _validate.choice(of, "of", Kind)),
-        rows=_validate.integer(rows_per_person, "rows_per_person", least=1, most=2**31),
+        rows=checked_rows(rows_per_person),
         allow_large=bool(allow_large_epsilon),
     )
     known = errors.surfaces()
     tables = {name: known[name] for name in MECHANISMS if name in known}
-    question.check(tables.values())
+    given.check(tables.values())
     guess, guess_upper = errors.constant()
     return Plan(
-        n=question.n,
-        epsilon=question.epsilon,
-        error=question.error,
-        of=question.of,
-        rows_per_person=question.rows,
+        n=given.n,
+        epsilon=given.epsilon,
+        error=given.error,
+        of=given.of,
+        rows_per_person=given.rows,
         guess=guess,
         guess_upper=guess_upper,
-        rows=tuple(question.row(name, surface) for name, surface in tables.items()),
+        rows=tuple(given.row(name, surface) for name, surface in tables.items()),
     )
 
 
@@ -105,7 +107,7 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _Given:
     """Two of n, epsilon and error; ``epsilon`` is for all rows of a person."""
 
     n: int | None
@@ -116,7 +118,7 @@ class _Question:
     allow_large: bool
 
     def check(self, surfaces: Iterable[Surface]) -> None:
-        """Refuse what is no question, and what no table knows anything of."""
+        """Refuse other than two of them, and what no table knows anything of."""
         given = {"n": self.n, "epsilon": self.epsilon, "error": self.error}
         named = [name for name, value in given.items() if value is not None]
         if len(named) != 2:
@@ -228,16 +230,16 @@ def _loss(epsilon: object, allow_large: bool) -> float | None:
     return None if epsilon is None else _validate.epsilon(epsilon, allow_large=allow_large)
 
 
-def _wish(error: object) -> float:
-    """Return an error that is worth asking for."""
-    wished = _validate.real(error, "error")
-    if not 0 < wished <= MOST_ERROR:
+def _target(error: object) -> float:
+    """Check a target error."""
+    target = _validate.real(error, "error")
+    if not 0 < target <= MOST_ERROR:
         raise ParameterError(
             f"error = {error!r}",
             f"it is a distance from MIC*; that of guessing {MOST_ERROR:g} is never larger",
             f"pass a number above 0 and at most {MOST_ERROR:g}",
         )
-    return wished
+    return target
 
 
 def _beyond(surface: Surface, n: int, epsilon: float) -> str:
@@ -252,8 +254,7 @@ def _beyond(surface: Surface, n: int, epsilon: float) -> str:
 
 def _unit(mechanism: str) -> str:
     """Say where a scale cannot be compared with the others."""
-    plain = issubclass(MECHANISMS[mechanism], LaplaceMechanism)
-    return "" if plain else "the scale of its noise is in counts of records"
+    return "the scale of its noise is in counts of records" if MECHANISMS[mechanism].counts else ""
 
 
 def _needs_bounds(mechanism: str) -> bool:
@@ -268,7 +269,7 @@ def _made(mechanism: str, epsilon: float, rows: int) -> Mechanism:
     )
 
 
-def _refused(mechanism: Mechanism, setting: Setting) -> str:
+def _refused(mechanism: Mechanism, setting: CalibratedMechanism) -> str:
     """Say where a release would be refused for its noise."""
     try:
         mechanism.refuse_noisy(setting)

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
-from dpmic.privacy.asked import bounded_contributions
-from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import opened, private
+from dpmic.privacy._geometric import MICrGeometric
+from dpmic.privacy._guards import noise_in_words, opened, private
+from dpmic.privacy._laplace import MICeLaplace, MICrLaplace
+from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.ledger import Ledger
-from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
+from dpmic.privacy.query import Query, Terms
 from dpmic.results import Release
 from dpmic.statistics.counts import sources
 from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.search import load_kernels
 
-__all__ = ["release"]
+__all__ = ["MECHANISMS", "ReleaseQuery", "prepare", "release"]
+
+MECHANISMS: dict[str, type[MICrLaplace] | type[MICeLaplace] | type[MICrGeometric]] = {
+    kind.name: kind for kind in (MICrLaplace, MICeLaplace, MICrGeometric)
+}
+TERMS = ("rows_per_person", "allow_large_epsilon", "allow_noisy")
+"""Options of mechanisms that all private calls share."""
 
 
 @private
@@ -82,23 +90,96 @@ def release(
     >>> 0.9 < published.value <= 1, published.n
     (True, 5000)
     """
-    charged = account(ledger, dataset, name)
+    account = {"person": person, "ledger": ledger, "dataset": dataset, "name": name}
+    if isinstance(mechanism, Mechanism):
+        if epsilon is not None or bounds is not None or options:
+            raise ParameterError(
+                "mechanism", "an object has its own epsilon, bounds and options", "pass it alone"
+            )
+        terms = mechanism.terms(**account)
+    else:
+        shared = {option: options.pop(option) for option in TERMS if option in options}
+        terms = Terms.checked(epsilon=epsilon, **shared, **account)
+    return prepare(x, y, terms, data=data, bounds=bounds, mechanism=mechanism, **options).run()
+
+
+@private
+def prepare(
+    x: Any,
+    y: Any,
+    terms: Terms,
+    /,
+    *,
+    data: Any = None,
+    bounds: Any = None,
+    mechanism: str | Mechanism = "micr-laplace",
+    **options: Any,
+) -> ReleaseQuery:
+    """Fix everything about a release from what is public."""
     found = opened(lambda: sources.find(x, y, data=data))
     bounds, options = _of_table(found, mechanism, bounds, options)
-    chosen = _mechanism(mechanism, epsilon, _in_order(bounds, found.names), options)
+    chosen = _mechanism(mechanism, terms, _in_order(bounds, found.names), options)
     chosen.remind()
-    kept, keeper = bounded_contributions(found, person, data, chosen.rows_per_person)
+    kept, person = terms.bounded(found, data)
     source = chosen.known(kept)
     setting = chosen.setting(source.n)
     chosen.refuse_noisy(setting)
-    steps = Steps(
-        read=lambda: chosen.read(source, setting),
-        compute=lambda private: chosen.score(private, setting),
-        publish=lambda score: _text(chosen.publish(score, source, setting, keeper)),
-        load=lambda: load_kernels(counted=chosen.counts or isinstance(source, Counting)),
+    return ReleaseQuery(
+        source=source, terms=terms, person=person, mechanism=chosen, setting=setting
     )
-    asked = _asked(chosen, setting, keeper)
-    return charged.settle(Release, source, asked, setting.noise.epsilon, steps)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ReleaseQuery(Query[Release]):
+    """How strongly two columns depend on each other, by one mechanism."""
+
+    mechanism: Mechanism
+    setting: CalibratedMechanism
+
+    result = Release
+
+    @property
+    def epsilon(self) -> float:
+        """What it costs."""
+        return self.setting.noise.epsilon
+
+    @property
+    def noise_in_words(self) -> str | None:
+        """What the noise of the value means; noise in counts has no simple meaning."""
+        if self.mechanism.counts:
+            return None
+        return noise_in_words("laplace", self.setting.noise.scale)
+
+    @property
+    def publishes(self) -> str:
+        """What would be published."""
+        return f"the dependence of {' and '.join(self.source.names)}, by {self.mechanism.name}"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The mechanism and its options."""
+        return {
+            "mechanism": self.mechanism.name,
+            "statistic": self.mechanism.statistic,
+            "parameters": self.mechanism.public(self.setting.limits),
+            "rows_per_person": self.terms.rows_per_person,
+        }
+
+    def read(self) -> Any:
+        """Read both columns, or count those that are not in memory."""
+        return self.mechanism.read(self.source, self.setting)
+
+    def load(self) -> None:
+        """Compile the kernels."""
+        load_kernels(counted=self.mechanism.counts or isinstance(self.source, Counting))
+
+    def compute(self, private: Any) -> Any:
+        """Compute the score, or the counts."""
+        return self.mechanism.score(private, self.setting)
+
+    def publish(self, exact: Any) -> Release:
+        """Add noise, once."""
+        return self.mechanism.publish(exact, self.source, self.setting, self.person)
 
 
 def _of_table(
@@ -129,20 +210,11 @@ def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:
     return tuple(bounds[name] for name in names)
 
 
-def _text(published: Release) -> str:
-    """Write a release in a length that tells nothing of its value."""
-    return padded(published.to_json(), *published._drawn_length())
-
-
 def _mechanism(
-    mechanism: str | Mechanism, epsilon: float | None, bounds: Any, options: dict[str, Any]
+    mechanism: str | Mechanism, terms: Terms, bounds: Any, options: dict[str, Any]
 ) -> Mechanism:
     """Return a mechanism from its name and options, or the one that was handed in."""
     if isinstance(mechanism, Mechanism):
-        if epsilon is not None or bounds is not None or options:
-            raise ParameterError(
-                "mechanism", "an object has its own epsilon, bounds and options", "pass it alone"
-            )
         return mechanism
     kind = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
     if kind is None:
@@ -161,16 +233,5 @@ def _mechanism(
         )
     if "bounds" in kind.__dataclass_fields__:
         options = {"bounds": None, **options}  # None is refused with the reason
-    return kind(epsilon=epsilon, **options)  # type: ignore[arg-type] # None is refused there
-
-
-def _asked(mechanism: Mechanism, setting: Setting, person: str | None) -> dict[str, Any]:
-    """Return what a ledger tells questions apart by, besides the columns."""
-    return {
-        "mechanism": mechanism.name,
-        "statistic": mechanism.statistic,
-        "parameters": mechanism.public(setting.limits),
-        "epsilon": mechanism.epsilon,
-        "rows_per_person": mechanism.rows_per_person,
-        "person": person,
-    }
+    shared = {option: getattr(terms, option) for option in ("epsilon", *TERMS)}
+    return kind(**shared, **options)

@@ -93,3 +93,7 @@ class BoundsEstimate(Published):
         if not self.found:
             rows["note"] = "too few records for this epsilon: this is the widest range"
         return html.table(rows)
+
+    def _drawn_length(self) -> tuple[int, int]:
+        drawn = f"{self.low!r}{self.high!r}{self.outside!r}{self.found}"  # as long as JSON's true
+        return len(drawn), 80

@@ -69,3 +69,6 @@ class IndependenceRelease(PublishedPair):
             "guarantee": self.guarantee,
         }
         return html.table(rows)
+
+    def _drawn_length(self) -> tuple[int, int]:
+        return len(f"{self.value!r}{self.pvalue!r}"), 50

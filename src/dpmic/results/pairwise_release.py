@@ -125,3 +125,7 @@ class PairwiseRelease(ScoredPairs):
         if self.delta:
             rows["delta"] = format_ceil(self.delta)
         return html.table({**rows, "guarantee": self.guarantee})
+
+    def _drawn_length(self) -> tuple[int, int]:
+        drawn = [repr(v) for v in (*self.values, *self.estimates)]
+        return sum(map(len, drawn)), 25 * len(drawn)

@@ -107,6 +107,10 @@ class Published(ABC):
     def _sound(self) -> bool:
         """Tell whether the fields can be what they claim; may raise TypeError or ValueError."""
 
+    @abstractmethod
+    def _drawn_length(self) -> tuple[int, int]:
+        """Return how many characters what was drawn takes in JSON, and how many it may take."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
         return {

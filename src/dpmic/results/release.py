@@ -94,7 +94,6 @@ class Release(PublishedPair):
         return release(self, ax)
 
     def _drawn_length(self) -> tuple[int, int]:
-        """Return how many characters what was drawn takes in JSON, and how many it may take."""
         return len(repr(self.value) + repr(self.estimate)), 50
 
     def _sound(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -98,3 +99,13 @@ class Screening(ScoredPairs):
         }
         epsilon = self._cost
         return html.table({**rows, "epsilon": epsilon, "guarantee": self.guarantee})
+
+    def _drawn_length(self) -> tuple[int, int]:
+        # Any of the candidates could have been selected: that of the longest names stands for all.
+        names = [name for name in self.parameters["bounds"] if name != self.target]
+        lengths = sorted(len(json.dumps(name)) for name in names)
+        first = lengths[-2] if self.target is None else len(json.dumps(self.target))
+        longest = first + lengths[-1] + len("[, ]")
+        drawn = sum(len(json.dumps(pair)) for pair in self.pairs)
+        drawn += sum(len(repr(v)) for v in (*self.values, *self.estimates))
+        return drawn, len(self.pairs) * (longest + 50)

@@ -5,7 +5,7 @@ Everything here but :func:`scores` looks at labels and lengths alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from dpmic._validate import Interval, Limits, Master
 from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError
-from dpmic.privacy.asked import LEAST_EPSILON, bounded_contributions
-from dpmic.privacy.charge import Steps
-from dpmic.privacy.domain import opened, private_columns, private_counts
-from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
+from dpmic.privacy._guards import opened, private_columns, private_counts
+from dpmic.privacy._laplace import CalibratedLaplace, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
+from dpmic.privacy.query import LEAST_EPSILON, Query, Result, Terms
 from dpmic.statistics import summaries
 from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.counts import sources
@@ -28,7 +27,7 @@ from dpmic.statistics.fixed_grids import fixed_limits, paired
 from dpmic.statistics.grids import RangeAxis, steps
 from dpmic.statistics.search import Search, check_records, load_kernels, pair_matrices
 
-__all__ = ["Question", "Table", "find", "scores", "stand_in"]
+__all__ = ["Table", "TableQuery", "calibrated", "find", "scores", "stand_in"]
 
 Floats = NDArray[np.float64]
 
@@ -66,29 +65,17 @@ class Table:
         return None if self.target is None else self.source.names[self.target]
 
 
-@dataclass(frozen=True)
-class Question:
-    """A table and how its pairs are scored; a function of n, names and options alone.
-
-    ``whole`` has the options of the release as a whole, ``setting`` the grids and the
-    sensitivity of one score.
-    """
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TableQuery(Query[Result]):
+    """The pairs of a table; ``setting`` has the grids and the sensitivity of one score."""
 
     table: Table
-    whole: MICrLaplace
-    setting: LaplaceSetting
-
-    @classmethod
-    def tuned(cls, table: Table, whole: MICrLaplace, epsilon: float) -> Question:
-        """Take the grids that suit the noise of a single release at that epsilon."""
-        least = max(epsilon, LEAST_EPSILON)
-        single = replace(whole, epsilon=least, allow_large_epsilon=True)
-        return cls(table, whole, single.setting(table.source.n))
+    setting: CalibratedLaplace
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What is public besides n: bounds by name, the target, and the grids."""
-        named = zip(self.table.source.names, self.table.intervals, strict=True)
+        named = zip(self.source.names, self.table.intervals, strict=True)
         target = {} if self.table.target is None else {"target": self.table.target_name}
         limits = self.setting.limits
         grids = {"B": limits.B, "c": limits.c, "master": limits.master}
@@ -96,45 +83,38 @@ class Question:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a ledger tells questions apart by, besides the columns."""
-        return {
-            "parameters": self.parameters,
-            "epsilon": self.whole.epsilon,
-            "rows_per_person": self.whole.rows_per_person,
-            "person": self.table.person,
-        }
+        """What tables have in common."""
+        return {"parameters": self.parameters, "rows_per_person": self.terms.rows_per_person}
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a result says of itself besides what was drawn."""
         return {
-            "n": self.table.source.n,
+            "epsilon": self.epsilon,
+            "n": self.n,
             "target": self.table.target_name,
             "parameters": self.parameters,
-            "rows_per_person": self.whole.rows_per_person,
-            "person": self.table.person,
+            "rows_per_person": self.terms.rows_per_person,
+            "person": self.person,
             "sensitivity": self.setting.sensitivity,
             "granularity": GRANULARITY,
         }
 
-    def steps(self, publish: Callable[[list[float]], str]) -> Steps[Any, list[float]]:
-        """Read the columns, score all candidates, and publish by the one way that is given."""
-        counted = isinstance(self.table.source, Counting)
-        return Steps(self._read, self._scores, publish, lambda: load_kernels(counted=counted))
-
-    def _read(self) -> Any:
+    def read(self) -> Any:
         """Read the columns, or count those that are not in memory."""
-        table = self.table
-        if isinstance(table.source, Counting):
-            limits = self.setting.limits
-            return private_counts(table.source, table.intervals, limits, table.target_name)
-        return private_columns(table.source)
+        if isinstance(self.source, Counting):
+            limits, target = self.setting.limits, self.table.target_name
+            return private_counts(self.source, self.table.intervals, limits, target)
+        return private_columns(self.source)
 
-    def _scores(self, private: Any) -> list[float]:
+    def load(self) -> None:
+        """Compile the kernels."""
+        load_kernels(counted=isinstance(self.source, Counting))
+
+    def compute(self, private: Any) -> list[float]:
         """Compute MICr of every candidate, without noise: never to be shown."""
         if isinstance(private, Counting):
-            pairs = self.table.named_pairs
-            return [self._score(private.whole, pair) for pair in pairs]
+            return [self._score(private.whole, pair) for pair in self.table.named_pairs]
         return scores(self.table, private, self.setting.limits)
 
     def _score(self, table: CountTable, pair: tuple[str, str]) -> float:
@@ -144,21 +124,37 @@ class Question:
         return summaries.mic(search.matrix())
 
 
-def stand_in(table: Any, B: float | None, c: float | None, **options: Any) -> MICrLaplace:
+def stand_in(table: Any, terms: Terms, B: float | None, c: float | None) -> MICrLaplace:
     """Return a mechanism that stands for all pairs; a count table has grids of its own."""
     master: Master = "reshef"
     if isinstance(table, CountTable):
         own = table.grids.limits
         B, c = own.B if B is None else B, own.c if c is None else c
         master = own.master  # type: ignore[assignment] # checked when the table was made
-    return MICrLaplace(bounds=UNIT_SQUARE, B=B, c=c, master=master, **options)
+    return MICrLaplace(
+        epsilon=terms.epsilon,
+        bounds=UNIT_SQUARE,
+        B=B,
+        c=c,
+        master=master,
+        rows_per_person=terms.rows_per_person,
+        allow_large_epsilon=terms.allow_large_epsilon,
+        allow_noisy=terms.allow_noisy,
+    )
 
 
-def find(table: Any, whole: MICrLaplace, *, bounds: Any, target: Any, person: Any) -> Table:
+def calibrated(pair: MICrLaplace, n: int, epsilon: float) -> CalibratedLaplace:
+    """Return the grids that suit the noise of a single release of a pair at that epsilon."""
+    single = replace(pair, epsilon=max(epsilon, LEAST_EPSILON), allow_large_epsilon=True)
+    return single.setting(n)
+
+
+def find(table: Any, terms: Terms, pair: MICrLaplace, *, bounds: Any, target: Any) -> Table:
     """Find the columns that take part; the identifiers are the only values that are looked at.
 
-    Bounds by name choose exactly the columns they name, in the order of the table; a sequence
-    has an interval for each column. Rows that can be read only once are counted, for their number.
+    Bounds by name select exactly the columns they name, in the order of the table; a sequence
+    has an interval for each column. ``pair`` is what stands for all pairs.
+    Rows that can be read only once are counted, for their number.
     """
     found = opened(lambda: sources.find_all(table))
     if isinstance(found, Counting) and found.grids is not None:
@@ -173,19 +169,19 @@ def find(table: Any, whole: MICrLaplace, *, bounds: Any, target: Any, person: An
     source, intervals = bounded(found, bounds)
     refuse_single(source.names)
     names = source.names
-    chosen = None if target is None else position(target, names, "target", "column with bounds")
-    holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
-    source, keeper = bounded_contributions(source, person, holder, whole.rows_per_person)
-    return _known(Table(source, intervals, chosen, keeper), whole)
+    place = None if target is None else position(target, names, "target", "column with bounds")
+    by_name = isinstance(terms.person, str) and not isinstance(table, np.ndarray)
+    source, person = terms.bounded(source, table if by_name else None)
+    return _known(Table(source, intervals, place, person), pair)
 
 
-def _known(table: Table, whole: MICrLaplace) -> Table:
+def _known(table: Table, pair: MICrLaplace) -> Table:
     """Return a table whose number of records is known; rows that come once are counted."""
     source = table.source
     if not isinstance(source, Counting) or not source.once:
         opened(lambda: source.n)
         return table
-    limits = fixed_limits(whole.B, whole.c, whole.master)
+    limits = fixed_limits(pair.B, pair.c, pair.master)
     return replace(table, source=private_counts(source, table.intervals, limits, table.target_name))
 
 

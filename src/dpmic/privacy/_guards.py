@@ -1,7 +1,13 @@
-"""Reading private columns, and keeping what was read out of errors."""
+"""Guards around private data: how it is read, what errors may say, and what noise is refused.
+
+Errors leave without records, refusals of a column name it alone, and warnings and refusals about
+noise follow from what is public.
+"""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -11,22 +17,46 @@ from numpy.typing import NDArray
 
 from dpmic._validate import Bounds, Interval, Limits
 from dpmic.data import Pair, Source, read_all
-from dpmic.errors import DpmicError, InputError, RefusedValueError, UnreadableError
+from dpmic.errors import (
+    BoundsReminder,
+    DpmicError,
+    InputError,
+    NoiseWarning,
+    ParameterError,
+    RefusedValueError,
+    UnreadableError,
+    with_code,
+)
+from dpmic.results import noises
 from dpmic.statistics.counts.sources import Counting
 
 __all__ = [
+    "MAX_HALF_WIDTH",
+    "depth_of_caller",
+    "noise_in_words",
     "opened",
     "private",
     "private_columns",
     "private_counts",
     "private_histogram",
     "private_pair",
+    "refuse_noisy_value",
+    "remind_of_bounds",
+    "warn_of_noise",
 ]
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
 
 MOST_IN_MEMORY = 2**31 - 1
+
+MAX_HALF_WIDTH = 0.25
+"""Above this half width of its 95% interval a value in [0, 1] says next to nothing."""
+
+UNRELATED = 0.1
+"""The probability that ``noise_in_words`` speaks of."""
+
+_reminded = False
 
 
 def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -133,3 +163,56 @@ def private_pair(source: Source) -> Pair:
     """Read two columns by :func:`private_columns`."""
     x, y = private_columns(source)
     return Pair(x, y, (source.names[0], source.names[1]))
+
+
+def remind_of_bounds() -> None:
+    """Say once in a process, whatever bounds and data are, where bounds must come from."""
+    global _reminded
+    if not _reminded:
+        _reminded = True
+        warnings.warn(
+            "bounds must come from what the columns mean, never from the data itself: "
+            "a minimum or maximum of the data would not be protected",
+            BoundsReminder,
+            stacklevel=depth_of_caller(),
+        )
+
+
+def warn_of_noise(reason: str, remedy: str) -> None:
+    """Say that what is published will mean little."""
+    warnings.warn(f"{reason}; {remedy}", NoiseWarning, stacklevel=depth_of_caller())
+
+
+def noise_in_words(kind: str, scale: float) -> str:
+    """Say what noise of a value in [0, 1] means for somebody who reads the value.
+
+    Examples
+    --------
+    >>> print(noise_in_words("laplace", 0.14))
+    95% of values are within 0.42 of the score, and one in ten unrelated pairs is published as
+    0.23 or more
+    """
+    half = noises.half_width(kind, scale, 0.95)
+    seen = noises.half_width(kind, scale, 1 - 2 * UNRELATED)  # noise is symmetric
+    return (
+        f"95% of values are within {half:.2g} of the score, and one in ten unrelated pairs is "
+        f"published as {f'{seen:.2g} or more' if seen < 1 else '1'}"
+    )
+
+
+def refuse_noisy_value(kind: str, scale: float, allowed: bool, remedy: str) -> None:
+    """Refuse values in [0, 1] that noise hides, unless that is allowed."""
+    if noises.half_width(kind, scale, 0.95) > MAX_HALF_WIDTH and not allowed:
+        raise ParameterError(
+            "the noise is too large",
+            noise_in_words(kind, scale),
+            remedy + with_code(", or `allow_noisy=True` to publish anyway"),
+        )
+
+
+def depth_of_caller() -> int:
+    """Return how many frames above the warning the first line outside this package is."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpmic"):
+        depth, frame = depth + 1, frame.f_back
+    return depth

@@ -24,10 +24,8 @@ from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
-from dpmic.privacy.domain import private_counts
-from dpmic.privacy.mechanism import Mechanism, Setting, check_options
-from dpmic.privacy.orders import secret_order
-from dpmic.privacy.reminders import refuse_noisy_value, remind_of_bounds
+from dpmic.privacy._guards import private_counts, refuse_noisy_value, remind_of_bounds
+from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
 from dpmic.results import Release
 from dpmic.statistics import summaries
 from dpmic.statistics.counts.sources import Counting, Found
@@ -35,7 +33,7 @@ from dpmic.statistics.fixed_grids import fixed_limits
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search, check_records
 
-__all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]
+__all__ = ["CalibratedLaplace", "LaplaceMechanism", "MICeLaplace", "MICrLaplace"]
 
 Floats = NDArray[np.float64]
 
@@ -48,8 +46,8 @@ _READ_OFF: dict[str, Callable[[Floats], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceSetting(Setting):
-    """A setting whose noise is added to one number."""
+class CalibratedLaplace(CalibratedMechanism):
+    """A mechanism whose noise is added to one number."""
 
     noise: noise.Laplace
 
@@ -62,7 +60,7 @@ class LaplaceMechanism(Mechanism):
     lmax: int | None
     master: Master
 
-    def setting(self, n: int) -> LaplaceSetting:
+    def setting(self, n: int) -> CalibratedLaplace:
         """Return everything that is fixed before data is looked at."""
         self._enough(n)
         limits = self._limits(n)
@@ -70,15 +68,15 @@ class LaplaceMechanism(Mechanism):
         one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
         delta = _of_rows(self.rows_per_person, one)
         calibrated = noise.calibrate(delta, self.epsilon)
-        return LaplaceSetting(n, limits, one, delta, calibrated, self._calibration(n))
+        return CalibratedLaplace(n, limits, one, delta, calibrated, self._calibration(n))
 
-    def refuse_noisy(self, setting: LaplaceSetting) -> None:
+    def refuse_noisy(self, setting: CalibratedLaplace) -> None:
         """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
         remedy = with_code("pass more data or a larger epsilon (`dpmic.plan` says how much)")
         refuse_noisy_value("laplace", setting.noise.scale, self.allow_noisy, remedy)
 
     def publish(
-        self, score: float, source: Found, setting: LaplaceSetting, person: str | None = None
+        self, score: float, source: Found, setting: CalibratedLaplace, person: str | None = None
     ) -> Release:
         """Add noise to a score, once, and clip: the only step from private to public."""
         value = min(max(setting.noise.add(score), 0.0), 1.0)
@@ -114,7 +112,7 @@ class LaplaceMechanism(Mechanism):
         default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
         return self._tuned(n).calibration if default else Calibration()
 
-    def _estimate(self, value: float, setting: LaplaceSetting) -> float:
+    def _estimate(self, value: float, setting: CalibratedLaplace) -> float:
         """Return the estimate of MIC*; of other statistics no more is known than the value."""
         if self.statistic != "mic":
             return value
@@ -129,7 +127,7 @@ class LaplaceMechanism(Mechanism):
         """Return the proved sensitivity of the exact score."""
 
     @abstractmethod
-    def score(self, private: Any, setting: LaplaceSetting) -> float:
+    def score(self, private: Any, setting: CalibratedLaplace) -> float:
         """Compute the score, without noise: never to be shown."""
 
 
@@ -207,10 +205,10 @@ class MICrLaplace(LaplaceMechanism):
         limits = fixed_limits(self.B, self.c, self.master)
         return private_counts(source, self.bounds, limits)
 
-    def _counts(self, source: Counting, setting: LaplaceSetting) -> Counting:
+    def _counts(self, source: Counting, setting: CalibratedLaplace) -> Counting:
         return private_counts(source, self.bounds, setting.limits)
 
-    def score(self, private: Pair | Counting, setting: LaplaceSetting) -> float:
+    def score(self, private: Pair | Counting, setting: CalibratedLaplace) -> float:
         """Compute the statistic of MICr, without noise."""
         if isinstance(private, Pair):
             search = Search.by_range(private.x, private.y, self.bounds, setting.limits)
@@ -229,9 +227,9 @@ class MICrLaplace(LaplaceMechanism):
 class MICeLaplace(LaplaceMechanism):
     """MICe plus Laplace noise: needs no bounds, and far more noise than MICr.
 
-    Tied values are put in a random order, fresh and secret for each release and separate for
-    each axis, so on columns of few values it loses information that :class:`MICrLaplace` keeps.
-    The noise falls with ``lmax`` (docs/proofs/mice-sensitivity.md).
+    Ties are broken at random, afresh and in secret for each release and each axis, so on columns
+    of few values it loses information that :class:`MICrLaplace` keeps. The noise falls
+    with ``lmax`` (docs/proofs/mice-sensitivity.md).
 
     Parameters
     ----------
@@ -285,10 +283,10 @@ class MICeLaplace(LaplaceMechanism):
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.mice(n, limits.B, lmax=limits.lmax)
 
-    def score(self, private: Pair, setting: LaplaceSetting) -> float:
-        """Compute MICe, without noise, in a fresh order of ties."""
-        x_axis = MassAxis.ranked(private.x, secret_order(setting.n))
-        y_axis = MassAxis.ranked(private.y, secret_order(setting.n))
+    def score(self, private: Pair, setting: CalibratedLaplace) -> float:
+        """Compute MICe, without noise, with fresh random tie-breaking."""
+        x_axis = MassAxis.ranked(private.x, noise.shuffled(setting.n))
+        y_axis = MassAxis.ranked(private.y, noise.shuffled(setting.n))
         search = Search.of(x_axis, y_axis, steps(setting.limits))
         return summaries.mic(search.matrix())
 

@@ -18,17 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic.data import Pair
+from dpmic.data import Pair, Source
 from dpmic.errors import InputError
 from dpmic.privacy import noise
-from dpmic.privacy.asked import columns_of, loss
-from dpmic.privacy.charge import Steps, account, padded
-from dpmic.privacy.domain import private, private_pair
+from dpmic.privacy._guards import private, private_pair
 from dpmic.privacy.ledger import Ledger
-from dpmic.privacy.orders import secret_order
+from dpmic.privacy.query import Query, Terms
 from dpmic.results import IndependenceRelease
 
-__all__ = ["RankTables", "release_test"]
+__all__ = ["IndependenceQuery", "RankTables", "prepare", "release_test"]
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int64]
@@ -91,40 +89,89 @@ def release_test(
     >>> result.pvalue
     0.005
     """
-    charged = account(ledger, dataset, name)
-    private_to = loss(epsilon, allow_large=allow_large_epsilon)
-    repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
-    source, keeper = columns_of(x, y, data=data, person=person)
-    tables = RankTables.planned(source.n, private_to)
-    added = tables.noise(private_to)
+    terms = Terms.checked(
+        epsilon=epsilon,
+        person=person,
+        ledger=ledger,
+        dataset=dataset,
+        name=name,
+        allow_large_epsilon=allow_large_epsilon,
+    )
+    return prepare(x, y, terms, data=data, draws=draws).run()
 
-    def publish(computed: tuple[float, Floats]) -> str:
-        score, null = computed
-        value = added.add(score)
-        released = IndependenceRelease(
+
+@private
+def prepare(x: Any, y: Any, terms: Terms, *, data: Any = None, draws: int) -> IndependenceQuery:
+    """Fix everything about a test from what is public."""
+    repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
+    source, person = terms.columns(x, y, data=data)
+    tables = RankTables.planned(source.n, terms.epsilon)
+    return IndependenceQuery(
+        source=source,
+        terms=terms,
+        person=person,
+        draws=repeats,
+        tables=tables,
+        noise=tables.noise(terms.epsilon),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class IndependenceQuery(Query[IndependenceRelease]):
+    """Whether two columns are independent."""
+
+    draws: int
+    tables: RankTables
+    noise: noise.Laplace
+
+    result = IndependenceRelease
+
+    @property
+    def epsilon(self) -> float:
+        """What it costs."""
+        return self.noise.epsilon
+
+    @property
+    def publishes(self) -> str:
+        """What would be published."""
+        return f"a test of independence of {' and '.join(self.source.names)}"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The test and how often it compares."""
+        return {"mechanism": "rank-tables", "draws": self.draws}
+
+    def read(self) -> Pair:
+        """Read both columns."""
+        assert isinstance(self.source, Source)
+        return private_pair(self.source)
+
+    def compute(self, private: Pair) -> tuple[float, Floats]:
+        """Compute the score, and what independent columns would publish.
+
+        Outside the ledger's lock, since the comparison takes its time.
+        """
+        null = np.fromiter(map(self.noise.add, self.tables.independent(self.draws)), np.float64)
+        return self.tables.score(private), null
+
+    def publish(self, exact: tuple[float, Floats]) -> IndependenceRelease:
+        """Add noise to the score, once; the p-value follows from it."""
+        score, null = exact
+        value = self.noise.add(score)
+        return IndependenceRelease(
             pvalue=(1 + int(np.count_nonzero(null >= value))) / (null.size + 1),
             value=value,
-            names=(source.names[0], source.names[1]),
+            names=(self.source.names[0], self.source.names[1]),
             draws=null.size,
-            sensitivity=tables.sensitivity,
-            scale=added.scale,
+            sensitivity=self.tables.sensitivity,
+            scale=self.noise.scale,
             granularity=noise.GRANULARITY,
-            epsilon=added.epsilon,
-            n=source.n,
-            parameters={"table": f"2 x {tables.parts} ranks", "draws": null.size},
-            rows_per_person=1,
-            person=keeper,
+            epsilon=self.epsilon,
+            n=self.n,
+            parameters={"table": f"2 x {self.tables.parts} ranks", "draws": null.size},
+            rows_per_person=self.terms.rows_per_person,
+            person=self.person,
         )
-        return padded(released.to_json(), len(f"{value!r}{released.pvalue!r}"), 50)
-
-    def compute(pair: Pair) -> tuple[float, Floats]:
-        # Outside the ledger's lock, since the comparison takes its time.
-        null = np.fromiter(map(added.add, tables.independent(repeats)), np.float64)
-        return tables.score(pair), null
-
-    asked = {"mechanism": "rank-tables", "epsilon": private_to, "draws": repeats, "person": keeper}
-    steps = Steps(read=lambda: private_pair(source), compute=compute, publish=publish)
-    return charged.settle(IndependenceRelease, source, asked, added.epsilon, steps)
 
 
 @dataclass(frozen=True)
@@ -167,7 +214,7 @@ class RankTables:
         return noise.calibrate(self.sensitivity, epsilon)
 
     def score(self, pair: Pair) -> float:
-        """Compute the statistic, ties in a fresh secret order: never to be shown."""
+        """Compute the statistic, with fresh random tie-breaking: never to be shown."""
         return self.statistic(self._ranks(pair.x), self._ranks(pair.y))
 
     def independent(self, draws: int) -> Iterator[float]:
@@ -178,7 +225,7 @@ class RankTables:
         """
         ranks = np.arange(self.n)
         for _ in range(draws):
-            yield self.statistic(ranks, secret_order(self.n))
+            yield self.statistic(ranks, noise.shuffled(self.n))
 
     def statistic(self, x: Ranks, y: Ranks) -> float:
         """Return the statistic of two lists of ranks, each a permutation of 0 .. n - 1."""
@@ -194,7 +241,7 @@ class RankTables:
         return float(np.sum((counts - sizes * (lower / self.n)) ** 2))
 
     def _ranks(self, values: Floats) -> Ranks:
-        """Return each record's rank; tied ones are put in an order of their own for each axis."""
+        """Return each record's rank, with random tie-breaking of its own for each axis."""
         ranks = np.empty(self.n, np.int64)
-        ranks[np.lexsort((secret_order(self.n), values))] = np.arange(self.n)
+        ranks[np.lexsort((noise.shuffled(self.n), values))] = np.arange(self.n)
         return ranks

@@ -1,4 +1,4 @@
-"""What all mechanisms share: they fix everything from n and options alone, then meet the data.
+"""What all mechanisms share: they are calibrated from n and options alone, then meet the data.
 
 ``score`` computes what is private, ``publish`` adds noise to it, once: the only step from
 private to public. Each mechanism is the only place where its data meets its noise. Proofs:
@@ -16,13 +16,12 @@ from dpmic import _validate
 from dpmic._validate import Limits
 from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.parameters.estimate import Calibration
-from dpmic.privacy.asked import loss
-from dpmic.privacy.domain import opened, private, private_pair
+from dpmic.privacy._guards import opened, private, private_pair
+from dpmic.privacy.query import Terms, checked_epsilon, checked_rows
 from dpmic.results import Release
-from dpmic.statistics.counts import sources
 from dpmic.statistics.counts.sources import Counting, Found
 
-__all__ = ["Mechanism", "Noise", "Setting", "check_options"]
+__all__ = ["CalibratedMechanism", "Mechanism", "Noise", "check_options"]
 
 
 class Noise(Protocol):
@@ -38,8 +37,8 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What a mechanism does with n records; a function of n and its options alone.
+class CalibratedMechanism:
+    """A mechanism for n records: its grids and its noise, from n and its options alone.
 
     ``one_row`` is the largest change that one row can cause, ``sensitivity`` that of a person;
     ``calibration`` turns the value into an estimate.
@@ -59,7 +58,7 @@ class Mechanism(ABC):
     name: ClassVar[str]
     least_n: ClassVar[int]
     counts: ClassVar[bool] = False
-    """Whether noise is added to counts, which are scored afterwards."""
+    """Whether noise is added to counts, which are scored afterwards, and not to a value."""
 
     epsilon: float
     statistic: str
@@ -70,12 +69,19 @@ class Mechanism(ABC):
     @private
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
-        self.remind()
-        source = self.known(opened(lambda: sources.find(x, y, data=data)))
-        setting = self.setting(source.n)
-        self.refuse_noisy(setting)
-        score = self.score(self.read(source, setting), setting)
-        return self.publish(score, source, setting)
+        from dpmic.privacy.release import prepare
+
+        return prepare(x, y, self.terms(), data=data, mechanism=self).run()
+
+    def terms(self, **given: Any) -> Terms:
+        """Return the terms of a release by this mechanism; ``given`` is what it does not know."""
+        return Terms.checked(
+            epsilon=self.epsilon,
+            rows_per_person=self.rows_per_person,
+            allow_large_epsilon=self.allow_large_epsilon,
+            allow_noisy=self.allow_noisy,
+            **given,
+        )
 
     def known(self, source: Found) -> Found:
         """Return a source whose number of records is known; rows that come once are counted."""
@@ -114,7 +120,7 @@ class Mechanism(ABC):
         """Refuse, unless ``allow_noisy``, where noise will hide whatever the data are."""
 
     @abstractmethod
-    def setting(self, n: int) -> Setting:
+    def setting(self, n: int) -> CalibratedMechanism:
         """Return everything that is fixed before data is looked at."""
 
     @abstractmethod
@@ -127,7 +133,9 @@ class Mechanism(ABC):
     ) -> Release:
         """Add noise to what ``score`` returned, once: the only step from private to public."""
 
-    def _facts(self, source: Found, setting: Setting, person: str | None) -> dict[str, Any]:
+    def _facts(
+        self, source: Found, setting: CalibratedMechanism, person: str | None
+    ) -> dict[str, Any]:
         """Return what a release says of itself besides what was drawn."""
         return {
             "epsilon": setting.noise.epsilon,
@@ -188,7 +196,7 @@ class Mechanism(ABC):
 
 def check_options(mechanism: Mechanism) -> None:
     """Check what all mechanisms take."""
-    epsilon = loss(mechanism.epsilon, allow_large=mechanism.allow_large_epsilon)
-    rows = _validate.integer(mechanism.rows_per_person, "rows_per_person", least=1, most=2**31)
+    epsilon = checked_epsilon(mechanism.epsilon, allow_large=mechanism.allow_large_epsilon)
+    rows = checked_rows(mechanism.rows_per_person)
     object.__setattr__(mechanism, "epsilon", epsilon)
     object.__setattr__(mechanism, "rows_per_person", rows)

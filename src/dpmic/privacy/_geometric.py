@@ -1,7 +1,7 @@
 """Noise in the counts: one noisy histogram, from which everything else follows.
 
 Replacing one record lowers one count of the histogram by one and raises another, so the counts
-change by 2 in the sum norm, and two-sided geometric noise of scale 2 / epsilon, once in every
+change by 2 in L1, and two-sided geometric noise of scale 2 / epsilon, once in every
 count, makes the whole histogram epsilon-differentially private. All that is computed from it is
 post-processing. Proof: docs/proofs/input-perturbation.md.
 """
@@ -21,21 +21,20 @@ from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import noise, sensitivity
-from dpmic.privacy.domain import private_histogram
-from dpmic.privacy.mechanism import Mechanism, Setting, check_options
-from dpmic.privacy.reminders import remind_of_bounds
+from dpmic.privacy._guards import private_histogram, remind_of_bounds
+from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
 from dpmic.results import HistogramRelease
 from dpmic.statistics import summaries
 from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.records import cell_counts, cell_edges, largest_first
 from dpmic.statistics.search import Search, histogram_limits
 
-__all__ = ["GeometricSetting", "MICrGeometric"]
+__all__ = ["CalibratedGeometric", "MICrGeometric"]
 
 Counts = NDArray[np.int64]
 
 ONE_ROW = 2
-"""By how much replacing one record changes the counts, in the sum norm."""
+"""By how much replacing one record changes the counts, in L1."""
 
 MOST_PARTS = 256
 
@@ -44,8 +43,8 @@ LEAST_SIGNAL = 25
 
 
 @dataclass(frozen=True, slots=True)
-class GeometricSetting(Setting):
-    """A setting whose noise is added to the counts of m x m cells."""
+class CalibratedGeometric(CalibratedMechanism):
+    """A mechanism whose noise is added to the counts of m x m cells."""
 
     noise: noise.Geometric
     m: int
@@ -109,7 +108,7 @@ class MICrGeometric(Mechanism):
         """Say where bounds must come from."""
         remind_of_bounds()
 
-    def refuse_noisy(self, setting: GeometricSetting) -> None:
+    def refuse_noisy(self, setting: CalibratedGeometric) -> None:
         """Refuse, unless ``allow_noisy``, where the counts are noise."""
         if setting.n < LEAST_SIGNAL * setting.noise.scale and not self.allow_noisy:
             raise ParameterError(
@@ -121,7 +120,7 @@ class MICrGeometric(Mechanism):
                 ),
             )
 
-    def setting(self, n: int) -> GeometricSetting:
+    def setting(self, n: int) -> CalibratedGeometric:
         """Return everything that is fixed before data is looked at."""
         self._enough(n)
         sensitivity.rounding(n, 4)  # refuses more records than the proof of rounding covers
@@ -131,7 +130,7 @@ class MICrGeometric(Mechanism):
         # A person with several rows moves each of them, and there are n to move.
         changed = ONE_ROW * min(self.rows_per_person, n)
         known = (self.m, self.B) == (None, None)
-        return GeometricSetting(
+        return CalibratedGeometric(
             n=n,
             limits=histogram_limits(B, m),
             one_row=ONE_ROW,
@@ -141,16 +140,16 @@ class MICrGeometric(Mechanism):
             m=m,
         )
 
-    def _counts(self, source: Counting, setting: GeometricSetting) -> Counts:
+    def _counts(self, source: Counting, setting: CalibratedGeometric) -> Counts:
         return private_histogram(source, self.bounds, setting.m)
 
-    def score(self, private: Pair | Counts, setting: GeometricSetting) -> Counts:
+    def score(self, private: Pair | Counts, setting: CalibratedGeometric) -> Counts:
         """Count records in the cells, without noise."""
         if isinstance(private, Pair):
             return cell_counts(private.x, private.y, self.bounds, setting.m)
         return private
 
-    def draw(self, counts: Counts, setting: GeometricSetting) -> Counts:
+    def draw(self, counts: Counts, setting: CalibratedGeometric) -> Counts:
         """Add noise to every count, once, and clamp to [0, n]."""
         noisy = setting.noise.add(counts.ravel().tolist())
         # Plain integers first: noise may exceed what numpy's hold.
@@ -158,7 +157,7 @@ class MICrGeometric(Mechanism):
         return np.array(clamped, np.int64).reshape(counts.shape)
 
     def publish(
-        self, score: Counts, source: Found, setting: GeometricSetting, person: str | None = None
+        self, score: Counts, source: Found, setting: CalibratedGeometric, person: str | None = None
     ) -> HistogramRelease:
         """Add noise to the counts, once; all else is computed from the noisy ones."""
         noisy = self.draw(score, setting)

@@ -1,0 +1,349 @@
+"""One query: what is asked, whose privacy it costs, how much, and in which order it runs.
+
+Every private call is prepared from public facts alone (names, n, options, and identifiers of
+people, to bound contributions) into an immutable :class:`Query`, and then run: ask the ledger,
+check, read, charge, compute, draw, store. What can be refused is refused before a value is read,
+bad values before budget is spent, and budget is spent before noise is drawn
+(docs/decisions/0006). What a person consents to is the object that runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+
+from dpmic import _validate
+from dpmic._format import format_ceil
+from dpmic.data import Source, find, first_rows, series_name
+from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.privacy._guards import depth_of_caller, opened, private
+from dpmic.privacy.ledger import Entry, Ledger
+from dpmic.results.published import Published
+from dpmic.statistics.counts.sources import Counting, Found
+
+__all__ = [
+    "LEAST_EPSILON",
+    "Query",
+    "Terms",
+    "Unit",
+    "checked_epsilon",
+    "checked_rows",
+    "padded",
+    "private",
+]
+
+Kept = TypeVar("Kept", Source, Source | Counting)
+Result = TypeVar("Result", bound=Published)
+
+LEAST_EPSILON = 1e-9
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The privacy unit: a person, by a column of identifiers or by agreement, and its rows."""
+
+    person: str | None = None
+    rows: int = 1
+
+    @property
+    def words(self) -> str:
+        """Whom a query protects."""
+        trusted = "not checked, dpmic takes your word; person=COLUMN enforces it"
+        if self.person is not None and self.rows > 1:
+            return (
+                f"a person, by {self.person}; the first {self.rows} rows of each are used, and how "
+                "many of them a person has is not protected"
+            )
+        if self.person is not None:
+            return f"a person, by {self.person}; the first row of each is used"
+        if self.rows > 1:
+            return f"a person, with at most {self.rows} rows ({trusted})"
+        return f"a person, who has one row ({trusted})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What every private call takes: how much privacy, whose rows, and from which budget.
+
+    Attributes
+    ----------
+    epsilon : float
+        The privacy loss that was asked for; what a query costs lies a billionth below.
+    person : str, array-like or None
+        Who each row belongs to: a column's name, or the identifiers.
+    rows_per_person : int
+        How many rows of a person are used, or may exist where nobody can tell people apart.
+    ledger, dataset, name
+        Where it is charged, for which data, and a deprecated name of the question.
+    allow_large_epsilon, allow_noisy : bool
+        Whether weak protection, and answers that noise hides, are meant.
+    """
+
+    epsilon: float
+    person: Any = field(default=None, repr=False)
+    rows_per_person: int = 1
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    name: str | None = None
+    allow_large_epsilon: bool = False
+    allow_noisy: bool = False
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        epsilon: float | None,
+        person: Any = None,
+        rows_per_person: int = 1,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        name: str | None = None,
+        allow_large_epsilon: bool = False,
+        allow_noisy: bool = False,
+    ) -> Terms:
+        """Check everything, in one order: the account, epsilon, the rows of a person."""
+        return cls(
+            ledger=_checked_ledger(ledger, dataset, name),
+            dataset=dataset,
+            name=name,
+            epsilon=checked_epsilon(epsilon, allow_large=allow_large_epsilon),
+            person=person,
+            rows_per_person=checked_rows(rows_per_person),
+            allow_large_epsilon=allow_large_epsilon,
+            allow_noisy=allow_noisy,
+        )
+
+    def columns(self, *columns: Any, data: Any) -> tuple[Source, str | None]:
+        """Find columns in memory, with bounded contributions."""
+        roles = ("x", "y")[: len(columns)]
+        found = opened(lambda: find(*columns, data=data, roles=roles))
+        opened(lambda: found.n)
+        return self.bounded(found, data)
+
+    def bounded(self, source: Kept, data: Any) -> tuple[Kept, str | None]:
+        """Bound contributions: keep the first rows of each person, and name the identifiers.
+
+        Without identifiers nothing is left out: the caller answers for the number of rows.
+        """
+        if self.person is None:
+            return source, None
+        if isinstance(source, Counting):
+            raise ParameterError(
+                "person",
+                "rows that come in parts are counted and not kept, so people cannot be told apart",
+                with_code("keep one row for each person beforehand, or pass `rows_per_person=...`"),
+            )
+        rows = self.rows_per_person
+        kept = opened(lambda: source.take(first_rows(self.person, data, source.n, rows)))
+        if data is not None:
+            return kept, str(self.person)
+        name = series_name(self.person)
+        # A ledger must tell this query from the same one about other units.
+        return replace(kept, named=kept.named and bool(name)), name or "person"
+
+
+def checked_epsilon(epsilon: object, *, allow_large: bool) -> float:
+    """Check a privacy loss."""
+    checked = _validate.epsilon(epsilon, allow_large=allow_large)
+    if checked < LEAST_EPSILON:
+        raise ParameterError(
+            f"epsilon = {epsilon!r}",
+            "so small a loss publishes noise alone",
+            with_code("pass `epsilon=1`"),
+        )
+    return checked
+
+
+def checked_rows(rows: object) -> int:
+    """Check a number of rows of a person."""
+    return _validate.integer(rows, "rows_per_person", least=1, most=2**31)
+
+
+def _checked_ledger(ledger: object, dataset: object, name: object) -> Ledger | None:
+    """Check where a query is charged, and to which data it belongs."""
+    for option, value in (("dataset", dataset), ("name", name)):
+        if value is not None and (not isinstance(value, str) or not value.strip()):
+            raise ParameterError(
+                f"{option} = {safe_repr(value)}",
+                "it is not a name",
+                with_code(f"pass `{option}='visits 2024'`"),
+            )
+    if name is not None:
+        warnings.warn(
+            with_code("`name=...` is deprecated; pass `dataset=...` to name the data"),
+            DeprecationWarning,
+            stacklevel=depth_of_caller(),
+        )
+    if isinstance(ledger, str | os.PathLike):
+        ledger = Ledger(ledger)
+    if not isinstance(ledger, Ledger | None):
+        raise ParameterError(
+            f"ledger = {safe_repr(ledger)}",
+            "it is not a Ledger",
+            "pass dpmic.Ledger(path), or a path",
+        )
+    if ledger is not None and dataset is None:
+        raise ParameterError(
+            "dataset",
+            "a ledger keeps answers, and must know which data each belongs to",
+            with_code("pass `dataset='visits 2024'`, and another name for corrected or other data"),
+        )
+    return ledger
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Query(ABC, Generic[Result]):
+    """What is asked, of whom, at which cost; fixed before a value is looked at.
+
+    A subclass says what is published, what it costs, and how: ``read``, ``compute`` and
+    ``publish``, of which only ``publish`` draws noise and only its result may be shown.
+
+    Attributes
+    ----------
+    source : Source or Counting
+        The columns, found and not read, contributions bounded. Its n is public.
+    terms : Terms
+        What was agreed on: epsilon, the unit, the account.
+    person : str or None
+        What the identifiers are called.
+    """
+
+    source: Found
+    terms: Terms
+    person: str | None
+
+    result: ClassVar[type[Any]]
+    """The kind of result."""
+
+    @property
+    def n(self) -> int:
+        """The number of records, which is public."""
+        return self.source.n
+
+    @property
+    def unit(self) -> Unit:
+        """Whom it protects."""
+        return Unit(self.person, self.terms.rows_per_person)
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """What it costs: the loss that OpenDP proves for the noise, at most that of the terms."""
+
+    @property
+    def delta(self) -> float:
+        """What it costs besides; 0 for pure privacy."""
+        return 0.0
+
+    @property
+    def noise_in_words(self) -> str | None:
+        """What the noise of a value means, where that can be said."""
+        return None
+
+    @property
+    @abstractmethod
+    def publishes(self) -> str:
+        """What would be published."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> dict[str, Any]:
+        """What tells it from other queries of the same columns, n, epsilon and person."""
+
+    @property
+    def key(self) -> str:
+        """The text under which a ledger keeps the answer: names and options, never data."""
+        if self.terms.name is None and not self.source.named:
+            raise ParameterError(
+                "ledger",
+                "it identifies questions by column names, and arrays have none",
+                "pass a frame, and the names of its columns (and of the one with identifiers)",
+            )
+        public = {
+            **self.asked,
+            "epsilon": self.terms.epsilon,
+            "person": self.person,
+            "name": self.terms.name,
+            "columns": self.source.names,
+            "n": self.n,
+        }
+        return json.dumps(public, sort_keys=True)
+
+    @abstractmethod
+    def read(self) -> Any:
+        """Read what ``compute`` needs, or refuse naming a column alone."""
+
+    @abstractmethod
+    def compute(self, private: Any) -> Any:
+        """Compute what noise is added to: never to be shown."""
+
+    @abstractmethod
+    def publish(self, exact: Any) -> Result:
+        """Draw the noise: the only step from private to public."""
+
+    def load(self) -> None:
+        """Get ready what the other steps need, so that nothing is missing after the charge."""
+
+    def stored(self) -> Entry | None:
+        """Return the ledger's entry of exactly this query; once charged, it costs nothing."""
+        ledger, dataset = self.terms.ledger, self.terms.dataset
+        return None if ledger is None else ledger.find(self.key, dataset=dataset or "")
+
+    def check(self) -> None:
+        """Raise what charging it would raise now; nothing is written."""
+        ledger, dataset = self.terms.ledger, self.terms.dataset
+        if ledger is not None:
+            ledger.check(self.key, self.epsilon, self.delta, dataset=dataset or "")
+
+    @private
+    def run(self) -> Result:
+        """Return the one answer, from the ledger if this was asked before."""
+        ledger, dataset = self.terms.ledger, self.terms.dataset or ""
+        if ledger is None:
+            published = self.publish(self.compute(self.read()))
+            return replace(published, dataset=self.terms.dataset)
+        entry = self.stored()
+        if entry is not None and entry.answer is not None:
+            return self._answer(entry, replayed=True)
+        self.check()  # refused before a value is read
+        records = self.read()
+        self.load()
+        key = self.key
+        ledger.spend(key, self.epsilon, self.delta, dataset=dataset)  # before noise is drawn
+        exact, drawn = self.compute(records), False
+
+        def draw() -> str:
+            nonlocal drawn
+            drawn = True
+            return padded(self.publish(exact))
+
+        entry = ledger.settle(key, draw, dataset=dataset)
+        return self._answer(entry, replayed=not drawn)  # another process may have drawn it
+
+    def _answer(self, entry: Entry, *, replayed: bool) -> Result:
+        """Return a stored answer with what the caller knows of it besides."""
+        published: Result = self.result.from_json(entry.answer)
+        when = entry.answered_at if replayed else None
+        return replace(published, dataset=self.terms.dataset, replayed=when)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a query refers to private data; pickle what it publishes")
+
+    def __repr__(self) -> str:
+        cost = f"epsilon={format_ceil(self.epsilon)}"
+        if self.delta:
+            cost += f", delta={format_ceil(self.delta)}"
+        return f"{type(self).__name__}({self.publishes}; n={self.n}, {cost})"
+
+
+def padded(published: Published) -> str:
+    """Write a result in a length that does not depend on what was drawn.
+
+    A disk that is nearly full refuses longer texts, which could choose between draws.
+    """
+    drawn, most = published._drawn_length()
+    return published.to_json() + " " * (most - drawn)

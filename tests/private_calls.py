@@ -1,0 +1,81 @@
+"""Every private call, on one table: what the contract tests loop over."""
+
+import numpy as np
+import pandas as pd
+
+import dpmic
+from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
+
+RNG = np.random.default_rng(11)
+N = 1200
+AGE = RNG.uniform(0, 1, N)
+TABLE = pd.DataFrame(
+    {
+        "age": AGE,
+        "dose": AGE**2,
+        "ward": RNG.integers(0, 9, N) / 8,
+        "who": np.arange(N) // 2,
+    }
+)
+BOX = {"age": (0, 1), "dose": (0, 1), "ward": (0, 1)}
+SQUARE = ((0, 1), (0, 1))
+
+
+def pair(**fixed):
+    return lambda data, **more: dpmic.release("age", "dose", data=data, **{**fixed, **more})
+
+
+def table(call, **fixed):
+    return lambda data, **more: call(data, **{"bounds": BOX, **fixed, **more})
+
+
+def test(**fixed):
+    return lambda data, **more: dpmic.release_test("age", "dose", data=data, **{**fixed, **more})
+
+
+def bounds(**fixed):
+    return lambda data, **more: dpmic.estimate_bounds("age", data=data, **{**fixed, **more})
+
+
+CALLS = {
+    "micr-laplace": pair(epsilon=1.0, bounds=BOX),
+    "mice-laplace": pair(epsilon=5.0, mechanism="mice-laplace"),
+    "micr-geometric": pair(epsilon=1.0, bounds=BOX, mechanism="micr-geometric"),
+    "screen": table(dpmic.screen, epsilon=3.0, top=1),
+    "matrix": table(dpmic.release_pairwise, epsilon=3.0),
+    "test": test(epsilon=1.0, draws=19),
+    "bounds": bounds(epsilon=1.0),
+}
+"""One of each kind, with what it must be given."""
+
+MECHANISMS = {
+    "MICrLaplace": MICrLaplace(1.0, SQUARE),
+    "MICeLaplace": MICeLaplace(5.0),
+    "MICrGeometric": MICrGeometric(1.0, SQUARE),
+}
+"""The same by objects, which know neither people nor ledgers."""
+
+PERSON = {"person": "who", "rows_per_person": 2, "allow_noisy": True}
+QUERIES = {
+    **CALLS,
+    "an object": pair(mechanism=MICrLaplace(2.0, SQUARE, B=30, c=5, statistic="tic")),
+    "named": pair(epsilon=1, bounds=BOX, name="an old name"),
+    "people": pair(epsilon=2.0, bounds=BOX, **PERSON),
+    "histogram of people": pair(
+        epsilon=2.0, bounds=BOX, mechanism="micr-geometric", m=5, B=12, **PERSON
+    ),
+    "mice with options": pair(
+        epsilon=5, mechanism="mice-laplace", B=20, c=3, lmax=4, master="paper", allow_noisy=True
+    ),
+    "large epsilon": pair(epsilon=20, bounds=BOX, allow_large_epsilon=True),
+    "screen of people": table(
+        dpmic.screen, epsilon=4, top=1, split=0.4, target="dose", B=16, c=4, **PERSON
+    ),
+    "screen of all": table(dpmic.screen, epsilon=4, top=3),
+    "matrix with delta": table(dpmic.release_pairwise, epsilon=0.1, delta=5e-4, **PERSON),
+    "test of people": test(epsilon=0.5, draws=29, person="who"),
+    "bounds of people": bounds(
+        epsilon=2, coverage=0.9, failure=0.1, person="who", rows_per_person=2
+    ),
+}
+"""What the ledger must know again: its keys are in golden/ledger_keys.json."""
