@@ -29,12 +29,11 @@ ALLOWED = {
     "report": {"__version__", "errors", "_format", "_validate", "results", "data"},
     "compat": LOW | {"data", "results", "statistics"},
     "feature_selection": LOW | {"data", "results", "statistics", "all_pairs"},
-    "files": {"errors"},
     "demo": {"errors"},
     "privacy": LOW | {"_io", "data", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
     "evaluation": LOW | {"__version__", "statistics", "parameters", "privacy"},
-    "cli": {"__version__", "errors", "_format", "_validate", "data", "results", "files", "demo"}
+    "cli": {"__version__", "errors", "_format", "_validate", "data", "results", "demo"}
     | {"statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},
     "__init__": {"errors", "results", "statistics", "all_pairs", "privacy"}

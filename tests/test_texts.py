@@ -12,10 +12,8 @@ import pyarrow.dataset
 import pytest
 
 import dpmic
-from dpmic import cli, files
-from dpmic.data import _files as librarys_reader
-from dpmic.data import stream
-from dpmic.files import text as commands_reader
+from dpmic import cli
+from dpmic.data import _text, load, stream
 
 READERS = ("library", "dataset", "command", "stdin")
 MARKS = {"csv": ",", "tsv": "\t"}
@@ -34,7 +32,7 @@ def read(request, tmp_path, monkeypatch):
         path.write_bytes(written.replace(",", MARKS[ending]).encode())
         if reader in ("command", "stdin"):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-            table = files.read("-" if reader == "stdin" else str(path), files.Asked(columns))
+            table = load("-" if reader == "stdin" else str(path), columns)
             return [tuple(row.values()) for row in table.select(columns).to_pylist()]
         source = path
         if reader == "dataset":
@@ -91,8 +89,7 @@ def test_a_record_of_missing_values_has_its_delimiters(read):
 def test_empty_lines_between_blocks(read, monkeypatch):
     """Wherever a block of bytes ends."""
     for size in range(7, 20):
-        monkeypatch.setattr(librarys_reader, "BLOCK", size)
-        monkeypatch.setattr(commands_reader, "BLOCK", size)
+        monkeypatch.setattr(_text, "BLOCK", size)
         found = read("x\n" + "1\n\n\n22\n" * 9, "x")
         assert found == [(1,), (None,), (None,), (22,)] * 9
 

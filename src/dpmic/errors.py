@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
+from collections.abc import Sequence
 
 __all__ = [
     "BoundsReminder",
@@ -15,11 +17,15 @@ __all__ = [
     "ParameterError",
     "RefusedValueError",
     "UnreadableError",
+    "did_you_mean",
     "safe_repr",
 ]
 
 LONGEST, FEW = 80, 4
 """The characters of a text, and the members of a sequence, that an error shows."""
+
+MOST_LISTED = 10
+"""Names that an error lists."""
 
 
 def safe_repr(value: object) -> str:
@@ -43,6 +49,23 @@ def safe_repr(value: object) -> str:
         size = ""
     kind = type(value).__name__
     return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}{size}"
+
+
+def did_you_mean(wanted: str, known: Sequence[str], what: str = "columns") -> str:
+    """Return a remedy for a name that is not known: those like it, or else what there is.
+
+    Examples
+    --------
+    >>> did_you_mean("wieght", ["weight", "height"])
+    "did you mean 'weight'"
+    >>> did_you_mean("x", ["weight", "height"])
+    "the columns are 'weight', 'height'"
+    """
+    close = difflib.get_close_matches(wanted, known)
+    listed = ", ".join(map(safe_repr, close or known[:MOST_LISTED]))
+    if close:
+        return f"did you mean {listed}"
+    return f"the {what} are {listed}" + ", ..." * (len(known) > MOST_LISTED)
 
 
 class DpmicError(Exception):

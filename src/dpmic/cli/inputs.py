@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,75 @@ from dpmic.errors import InputError, ParameterError, safe_repr
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Ends", "bounds", "bounds_of_pair", "names", "read"]
+__all__ = ["Ends", "bounds", "bounds_of_pair", "counted", "names", "read"]
 
 Ends = tuple[float, float]
+
+IN_MEMORY = 2**28
+"""Bytes of columns that are loaded even where counts suffice: that is faster, and can do more."""
 
 
 def read(
     file: str, columns: Sequence[str] | None, *, person: str | None = None, private: bool = False
 ) -> pyarrow.Table:
-    """Read columns of numbers, all by default, and the one that names people."""
-    from dpmic import files
+    """Load columns of numbers, all by default, and the one that names people."""
+    from dpmic.data import load
 
+    _check(columns, person, private)
+    otherwise = (
+        "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
+    )
     labels = () if person is None else (person,)
+    options = {"labels": labels, "private": private, "otherwise": otherwise}
+    with progress.reading() as tell:
+        return _reader(load, private)(file, columns, tell=tell, **options)
+
+
+def counted(
+    file: str, columns: Sequence[str], *, person: str | None = None, private: bool = False
+) -> Any:
+    """Return what a command passes as data where counts on fixed grids suffice.
+
+    A large file is not loaded: its rows are read batch by batch wherever they are needed. People
+    are told apart in memory alone, and standard input is read only once.
+    """
+    from dpmic.data import open_file
+
+    if file == "-" or person is not None or _size(file, len(columns)) <= IN_MEMORY:
+        return read(file, columns, person=person, private=private)
+    _check(columns, person, private)
+    rows = _reader(open_file, private)(file, private=private)
+    with progress.reading() as rows.tell:
+        _reader(rows.count, private)()  # which it keeps
+    rows.tell = type(rows).tell
+    return rows
+
+
+def _reader(call: Callable[..., Any], private: bool) -> Callable[..., Any]:
+    """Return a call whose errors hold nothing of what was read, where that is private."""
+    if not private:
+        return call
+    from dpmic.privacy import domain
+
+    return domain.private(call)
+
+
+def _size(file: str, columns: int) -> int:
+    """Return about how many bytes columns of a file take in memory; 0 for what is not there."""
+    from dpmic.data import open_file
+
+    path = Path(file)
+    if not path.is_file():
+        return 0
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return path.stat().st_size
+    try:
+        return 8 * columns * open_file(file).count()
+    except InputError:
+        return 0  # whoever reads it says what is wrong
+
+
+def _check(columns: Sequence[str] | None, person: str | None, private: bool) -> None:
     if person is not None and columns is not None and person in columns:
         raise ParameterError(
             f"--person {person}", "this column is a variable, too", "name a column of identifiers"
@@ -33,15 +90,6 @@ def read(
         raise ParameterError(
             f"column {safe_repr(columns[0])}", "it is named twice", "name two columns that differ"
         )
-    remedy = "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
-    asked = files.Asked(columns, labels, private, remedy)
-    reader = files.read
-    if private:  # whose errors hold nothing of what was read
-        from dpmic.privacy import domain
-
-        reader = domain.private(files.read)
-    with progress.reading() as tell:
-        return reader(file, asked, tell)
 
 
 def names(written: Sequence[str] | None) -> list[str] | None:
@@ -104,7 +152,7 @@ def _from_toml(file: Path) -> dict[str, Ends]:
             str(file), error.strerror or "it cannot be read", "check the name and the folder"
         ) from None
     except ValueError as error:  # of TOML, or of its characters
-        raise InputError(str(file), f"it is no TOML ({error})", "correct it") from None
+        raise InputError(str(file), f"it is not TOML ({error})", "correct it") from None
     table = content.get("bounds")
     if not isinstance(table, Mapping) or not table:
         raise InputError(str(file), "it has no table [bounds]", "write [bounds] above the columns")

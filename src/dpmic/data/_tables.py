@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import os
 import sys
@@ -17,8 +16,15 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Interval
-from dpmic.data._columns import LEAST_RECORDS, column
-from dpmic.errors import DependencyError, InputError, ParameterError, RefusedValueError, safe_repr
+from dpmic.data._columns import LEAST_RECORDS, MISSING, column
+from dpmic.errors import (
+    DependencyError,
+    InputError,
+    ParameterError,
+    RefusedValueError,
+    did_you_mean,
+    safe_repr,
+)
 
 __all__ = [
     "Backend",
@@ -86,7 +92,7 @@ def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> 
         picked = [_pick(labels, wanted, role) for wanted, role in zip(columns, roles, strict=True)]
         texts = list(map(str, labels))
         for label in picked:
-            _check_unique(str(label), texts.count(str(label)))  # 1 and "1" are called the same
+            check_unique(str(label), texts.count(str(label)))  # 1 and "1" are called the same
         return Source(tuple(frame[label] for label in picked), tuple(map(str, picked)), True)
     names = [series_name(values) for values in columns]
     called = (name or role for name, role in zip(names, roles, strict=True))
@@ -110,7 +116,7 @@ def find_all(data: Any) -> Source:
     if not labels:
         raise InputError("the table", "it has no columns", "pass a table with columns")
     for name, count in Counter(map(str, labels)).items():
-        _check_unique(name, count)
+        check_unique(name, count)
     return Source(tuple(frame[label] for label in labels), tuple(map(str, labels)), True)
 
 
@@ -221,8 +227,11 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
     for row, value in enumerate(person):
         if not isinstance(value, Hashable) or isinstance(value, tuple):
             raise InputError(f"column {name}", "these are not names or numbers", "pass one column")
+        if isinstance(value, str):
+            value = value.strip()
         absent = value is None or type(value).__name__ in ("NAType", "NaTType")
-        if absent or value != value:  # no NaN of any kind equals itself
+        # No NaN of any kind equals itself.
+        if absent or value != value or (isinstance(value, str) and value in MISSING):
             raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
         if used[value] < most:
             kept.append(row)
@@ -269,7 +278,8 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
         )
 
 
-def _check_unique(name: str, count: int) -> None:
+def check_unique(name: str, count: int) -> None:
+    """Refuse a name that several columns have."""
     if count > 1:
         raise InputError(
             f"column {safe_repr(name)}",
@@ -316,7 +326,7 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
         for label in labels
         if isinstance(wanted, str if isinstance(label, str) else _LABELS) and label == wanted
     ]
-    _check_unique(str(wanted), len(found))
+    check_unique(str(wanted), len(found))
     if found:
         return found[0]
     if not isinstance(wanted, str):
@@ -325,11 +335,7 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
             "with data=, x and y must be column names",
             "pass two names, or leave out data=",
         )
-    names = [str(label) for label in labels]
-    close = [repr(name) for name in difflib.get_close_matches(wanted, names)]
-    names = [repr(name) for name in names]
-    listed = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    remedy = did_you_mean(wanted, list(map(str, labels)))
     raise InputError(f"{role} = {safe_repr(wanted)}", "there is no such column", remedy)
 
 
@@ -373,16 +379,12 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
     """
     called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
     if called in names:
+        check_unique(called, names.count(called))
         return names.index(called)
+    remedy = did_you_mean(called or "", names)
     if isinstance(names, Unlisted):
         width = f"{len(names)} column{'s' * (len(names) > 1)}"
         remedy = f"look at the first line: it must be a header, and was read as {width}"
-        raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
-    close = difflib.get_close_matches(called or "", names)
-    listed = ", ".join(map(repr, close or names[:10]))
-    if not close and len(names) > 10:
-        listed += ", ..."
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
     raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
 
 
