@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmic.cli import progress
-from dpmic.errors import InputError, ParameterError, safe_repr
+from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 
 if TYPE_CHECKING:
     import pyarrow
@@ -18,7 +19,10 @@ __all__ = ["Ends", "bounds", "bounds_of_pair", "counted", "names", "read"]
 Ends = tuple[float, float]
 
 IN_MEMORY = 2**28
-"""Bytes of columns that are loaded even where counts suffice: that is faster, and can do more."""
+"""Bytes of columns that are loaded even where counts suffice, since that is faster."""
+
+PAIR = 2**20
+"""Bytes that the counts of a pair usually take: columns that take less are loaded, too."""
 
 
 def read(
@@ -42,19 +46,31 @@ def counted(
 ) -> Any:
     """Return what a command passes as data where counts on fixed grids suffice.
 
-    A large file is not loaded: its rows are read batch by batch wherever they are needed. People
-    are told apart in memory alone, and standard input is read only once.
+    The rows of a large file are not loaded: they are read batch by batch where they are counted.
+    But people are told apart in memory alone, and standard input is read only once.
     """
+    _check(columns, person, private)
+    rows = None if file == "-" or person is not None else _large(file, len(columns), private)
+    return read(file, columns, person=person, private=private) if rows is None else rows
+
+
+def _large(file: str, columns: int, private: bool) -> Any:
+    """Return the rows of a file whose columns would take much memory; None for another."""
     from dpmic.data import open_file
 
-    if file == "-" or person is not None or _size(file, len(columns)) <= IN_MEMORY:
-        return read(file, columns, person=person, private=private)
-    _check(columns, person, private)
-    rows = _reader(open_file, private)(file, private=private)
-    with progress.reading() as rows.tell:
-        _reader(rows.count, private)()  # which it keeps
+    most = max(IN_MEMORY, PAIR * columns * (columns - 1) // 2)
+    text = file.lower().endswith((".csv", ".tsv"))
+    # A value of a text takes two bytes at least, and in memory eight.
+    if text and os.path.isfile(file) and 4 * os.path.getsize(file) <= most:
+        return None
+    try:
+        rows = _reader(open_file, private)(file, private=private)
+        with progress.reading() as rows.tell:
+            n = _reader(rows.count, private)()
+    except UnreadableError:
+        return None  # whoever loads it says what is wrong
     rows.tell = type(rows).tell
-    return rows
+    return rows if 8 * n * columns > most else None
 
 
 def _reader(call: Callable[..., Any], private: bool) -> Callable[..., Any]:
@@ -64,21 +80,6 @@ def _reader(call: Callable[..., Any], private: bool) -> Callable[..., Any]:
     from dpmic.privacy import domain
 
     return domain.private(call)
-
-
-def _size(file: str, columns: int) -> int:
-    """Return about how many bytes columns of a file take in memory; 0 for what is not there."""
-    from dpmic.data import open_file
-
-    path = Path(file)
-    if not path.is_file():
-        return 0
-    if path.suffix.lower() in (".csv", ".tsv"):
-        return path.stat().st_size
-    try:
-        return 8 * columns * open_file(file).count()
-    except InputError:
-        return 0  # whoever reads it says what is wrong
 
 
 def _check(columns: Sequence[str] | None, person: str | None, private: bool) -> None:

@@ -73,7 +73,9 @@ def release(
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
     consent = Consent.sought(one_row, person, rows, (ledger, dataset, name), yes)
-    table = inputs.read(file, [x, y], person=consent.unit.person, private=True)
+    # Ranks need all records; counts do not.
+    reader = inputs.read if mechanism is Mechanism.mice_laplace else inputs.counted
+    table = reader(file, [x, y], person=consent.unit.person, private=True)
     asked: dict[str, Any] = {
         "data": table,
         "epsilon": epsilon,

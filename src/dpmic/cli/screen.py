@@ -76,7 +76,7 @@ def screen(
         "allow_noisy": allow_noisy,
         **own,
     }
-    table = inputs.read(file, list(ends), person=consent.unit.person, private=True)
+    table = inputs.counted(file, list(ends), person=consent.unit.person, private=True)
     _publish(out, consent, table, asked, estimate)
 
 

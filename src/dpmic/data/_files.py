@@ -485,7 +485,6 @@ def _text_dataset(dataset: Any) -> TextFiles | None:
         parse.delimiter,
         parse.quote_char or None,
         parse.escape_char or None,
-        read.encoding,
         tuple(read.column_names) or None,
         read.autogenerate_column_names,
         read.skip_rows,

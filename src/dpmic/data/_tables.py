@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self, TypeVar, get_args
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Columns that were found and not yet read, with what they are called.
+    """Columns in memory that were found and not yet read, with what they are called.
 
     ``named`` tells whether each has a name of its own.
     """
@@ -69,6 +69,7 @@ class Source:
     columns: tuple[Any, ...]
     names: tuple[str, ...]
     named: bool
+    once: ClassVar[bool] = False
 
     @cached_property
     def n(self) -> int:
@@ -340,11 +341,19 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
 
 
 class Columns(Protocol):
-    """Columns by name, in memory or not."""
+    """Columns by name, in memory or not: what :class:`Source` and streamed columns share."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+
+    @property
+    def once(self) -> bool:
+        """Whether the records can be read only once."""
 
     def select(self, places: Sequence[int]) -> Self:
         """Return some of them."""

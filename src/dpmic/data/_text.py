@@ -21,8 +21,11 @@ __all__ = ["DATES", "STDIN", "TEXT", "Dialect", "Numbers", "Text", "is_record", 
 
 STDIN = "standard input"
 
-BLOCK = 2**22
-"""Bytes that are read together; a record must fit."""
+BLOCK = 2**20
+"""Bytes that are read together: short records take twenty times as much when they are parsed."""
+
+LONGEST_RECORD = 2**22
+"""Bytes of a record, at most; a quotation mark in the wrong place makes a long one."""
 
 SEPARATORS = {",": "commas", "\t": "tabs"}
 BINARY = (b"PAR1", b"ARROW1")
@@ -45,8 +48,6 @@ class Dialect:
         What separates values; None takes what the header has, commas or tabs.
     quote, escape : str or None
         The quotation mark, and what stands before one that is part of a value.
-    encoding : str
-        That of the characters.
     names : tuple of str or None
         The names of the columns, where the text has no header.
     numbered : bool
@@ -60,7 +61,6 @@ class Dialect:
     delimiter: str | None = ","
     quote: str | None = '"'
     escape: str | None = None
-    encoding: str = "utf8"
     names: tuple[str, ...] | None = None
     numbered: bool = False
     skip: int = 0
@@ -88,8 +88,6 @@ class Text:
     def __init__(
         self, source: BinaryIO, place: str, dialect: Dialect, *, listed: bool, several: bool
     ) -> None:
-        if codecs.lookup(dialect.encoding).name != "utf-8":
-            source = codecs.EncodedFile(source, "utf-8", dialect.encoding)
         self._source = source
         self._place = place
         self._dialect = dialect
@@ -179,8 +177,8 @@ class Text:
             if end:
                 marks += self._marks(block[:end])
                 yield block[:end]
-            elif len(block) >= 2 * BLOCK:
-                reason = f"a record is longer than {BLOCK // 2**20} MiB"
+            elif len(block) > LONGEST_RECORD:
+                reason = f"a record is longer than {LONGEST_RECORD // 2**20} MiB"
                 remedy = "check its quotation marks and the ends of its lines"
                 raise self._error(self._place, reason, remedy)
             if not more:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic import _validate
-from dpmic.data import find
 from dpmic.privacy import bounds as ranges
 from dpmic.privacy import pairwise as matrices
 from dpmic.privacy import release as releases
@@ -21,6 +20,7 @@ from dpmic.privacy.asked import bounded_contributions, columns_of, loss
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import LaplaceMechanism, MICrLaplace
 from dpmic.privacy.reminders import noise_in_words
+from dpmic.statistics.counts import sources
 
 __all__ = ["Preview", "bounds", "matrix", "release", "screen", "test"]
 
@@ -61,7 +61,7 @@ def release(
     x: str, y: str, *, data: Any, mechanism: str, bounds: Any, person: str | None, **options: Any
 ) -> Preview:
     """Look ahead to :func:`dpmic.release`; ``options`` are the mechanism's, with epsilon."""
-    source = find(x, y, data=data)
+    source = sources.find(x, y, data=data)
     epsilon = options.pop("epsilon")
     ends = releases._in_order(bounds, source.names)
     chosen = releases._mechanism(mechanism, epsilon, ends, options)
