@@ -65,27 +65,6 @@ def test_an_empty_line_of_one_column_is_a_record_without_a_value(read, lines, va
     assert read(end.join(lines), "x") == [(value,) for value in values]
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ["x,y", "1,2", "3,4"],
-        ["x,y", "1,2", "", "3,4", "", "", ""],
-        ["", "x,y", "", "1,2", "3,4", ""],
-    ],
-)
-def test_an_empty_line_of_several_columns_is_no_record(read, lines):
-    assert read("\n".join(lines), "x", "y") == [(1, 2), (3, 4)]
-    assert read("\n".join(lines), "x") == [(1,), (3,)]
-
-
-def test_a_record_of_missing_values_has_its_delimiters(read):
-    assert read("x,y\n1,2\n,\n \t,\n".replace(" \t", " "), "x", "y") == [
-        (1, 2),
-        (None, None),
-        (None, None),
-    ]
-
-
 def test_empty_lines_between_blocks(read, monkeypatch):
     """Wherever a block of bytes ends."""
     for size in range(7, 20):

@@ -87,6 +87,7 @@ VALUES = {
     "quoted NA": ('x,y\n"NA",1\n2,3\n', [(NAN, 1), (2, 3)]),
     "null and NaN": ("x,y\nnull,1\nNaN,2\n#N/A,3\n4,4\n", [(NAN, 1), (NAN, 2), (NAN, 3), (4, 4)]),
     "blank cells": ("x,y\n,1\n  ,2\n3,\n", [(NAN, 1), (NAN, 2), (3, NAN)]),
+    "record of gaps": ("x,y\n1,2\n,\n ,\n", [(1, 2), (NAN, NAN), (NAN, NAN)]),
     "only gaps": ("x,y\n,1\nNA,2\n", [(NAN, 1), (NAN, 2)]),
     "empty lines": ("\nx,y\n\n1,2\n\n\n3,4\n\n", [(1, 2), (3, 4)]),
     "no final newline": ("x,y\n1,2\n3,4", [(1, 2), (3, 4)]),
@@ -188,6 +189,9 @@ def test_several_files_are_read_alike(tmp_path):
     same(columns_of(stream(tmp_path), ("x", "y")), [(1, 2), (NAN, 4)])
     (tmp_path / "b.csv").write_text("y,x\n4,true\n")
     with pytest.raises(InputError, match=r"b\.csv, column 'x', row 1 .*'true' is not a number"):
+        columns_of(stream(tmp_path), ("x", "y"))
+    (tmp_path / "b.csv").write_text("y\n4\n")
+    with pytest.raises(InputError, match=r"b\.csv, column 'x'.*does not have"):
         columns_of(stream(tmp_path), ("x", "y"))
 
 

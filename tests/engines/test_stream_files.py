@@ -142,11 +142,6 @@ def test_a_text_is_numbers_whatever_comes_first(tmp_path):
     assert values(path, "x", "y")[-3:] == [(599999.0, None), (0.5, 1e300), (2.0, -1.0)]
 
 
-def test_truths_and_missing_values_of_a_text(tmp_path):
-    path = csv(tmp_path, 'a,b,c\ntrue,NA,"two\nlines"\nFALSE,,x\n')
-    assert values(path, "a", "b") == [(1.0, None), (0.0, None)]
-
-
 @pytest.mark.parametrize(
     ("late", "words"),
     [
@@ -163,26 +158,6 @@ def test_a_late_value_of_a_text_is_refused(tmp_path, late, words):
         values(path, "x")
     assert refused.value.column == "x"
     assert refused.value.__context__ is None
-
-
-def test_large_numbers_of_a_text_that_are_exact(tmp_path):
-    path = csv(tmp_path, f"x\n{2**53}\n-{2**53}\n1e20\n12345678901234567890.5\n")
-    assert [x for (x,) in values(path, "x")] == [2.0**53, -(2.0**53), 1e20, 12345678901234567890.5]
-
-
-def test_texts_of_several_files_are_of_one_kind(tmp_path):
-    (tmp_path / "a.csv").write_text("x\n1\n")
-    (tmp_path / "b.csv").write_text("x\ntrue\n")
-    with pytest.raises(RefusedValueError, match=r"b\.csv, column 'x'"):
-        values(tmp_path, "x")
-    (tmp_path / "b.csv").write_text("y\n1\n")
-    with pytest.raises(RefusedValueError, match=r"b\.csv, column 'x'.*does not have"):
-        values(tmp_path, "x")
-
-
-def test_a_ragged_text_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"t\.csv: a record has more or fewer values"):
-        values(csv(tmp_path, "x,y\n1,2\n1,2,3\n"), "x")
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):

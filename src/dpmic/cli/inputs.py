@@ -170,7 +170,7 @@ def _ends(file: Path, name: str, ends: Any) -> Ends:
         )
     try:
         return float(ends[0]), float(ends[1])
-    except OverflowError:  # of a whole number, which is too long to be shown
+    except OverflowError:  # of an integer, which is too long to be shown
         raise ParameterError(
             f"{file}: {name}", "two numbers are needed", f"write {name} = [0, 120]"
         ) from None

@@ -70,7 +70,7 @@ def stream(data: Any) -> Stream | None:
     Returns
     -------
     Stream or None
-        None of what is no stream, such as an eager frame or an array.
+        None for what is in memory, such as an eager frame or an array.
 
     Raises
     ------

@@ -60,7 +60,7 @@ def open_file(
     path : str
         A CSV, TSV, Parquet, Feather or Arrow file; ``-`` is CSV or TSV on standard input.
     labels : sequence of str
-        The names of columns that tell people apart: of a text, they stay as they are written.
+        The names of columns that tell people apart: of a text, they stay text.
     private : bool
         Whether errors must hold no value, count or position, nor names of a text's first line.
     otherwise : str
@@ -79,7 +79,10 @@ def open_file(
         if not os.path.exists(path):
             raise InputError(path, "there is no such file", "check the name and the folder")
         rows = _opened([path], **told)
-    rows.tell = tell or rows.tell
+    if tell is not None:
+        rows.tell = tell
+        if isinstance(rows, Files):
+            rows.expected = rows.count()
     return rows
 
 
@@ -97,7 +100,7 @@ def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarro
         if columns is None and isinstance(rows, Files):
             rows.refuse_texts(told.get("otherwise", "leave the column out"))
         names = rows.names
-        wanted = {*(names if columns is None else columns), *told.get("labels", ())}
+        wanted = dict.fromkeys([*(names if columns is None else columns), *told.get("labels", ())])
         order = {column: place for place, column in enumerate(names)}
         chosen = sorted(wanted, key=lambda column: order.get(column, -1))
         (batches,) = rows.fold(chosen, lambda parts: [batch.data for batch in parts])
@@ -233,6 +236,7 @@ class Files(LocalStream):
     def __init__(self, dataset: Any, *, own: bool = False) -> None:
         self._dataset = dataset
         self._own = own
+        self.expected: int | None = None  # rows, for whoever hears how much was read
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -282,12 +286,12 @@ class Files(LocalStream):
         if fragments is None:
             yield from self._filtered(columns)
             return
-        total, done = (self.count(), 0) if self._own else (None, 0)
+        done = 0
         for fragment in fragments:
             self._check(fragment, columns)
             for batch in guarded(self._read(fragment, columns), *_blamed(fragment)):
                 done += len(batch)
-                self.tell(done, total)
+                self.tell(done, self.expected)
                 yield Batch(batch, _place(fragment))
 
     def _read(self, fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
@@ -350,7 +354,7 @@ def _refuse_texts(reasons: Mapping[str, str], otherwise: str) -> None:
 def _parquet(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
     """Yield batches of a Parquet file.
 
-    Its scanner would hold whole groups of rows, of which a file may have one only.
+    Its scanner would hold complete groups of rows, of which a file may have one only.
     """
     from pyarrow import parquet
 
@@ -380,7 +384,7 @@ def _scanned(fragment: Any, schema: Any, columns: Sequence[str]) -> Iterator[Any
 
 
 def _projection(columns: Sequence[str]) -> dict[str, Any]:
-    """Return columns by their whole names; in a list a dot would mean a part of one."""
+    """Return columns by their full names; in a list a dot would mean a part of one."""
     from pyarrow import dataset as ds
 
     return {name: ds.field(name) for name in columns}
@@ -505,7 +509,7 @@ def _files(path: str) -> list[str]:
             remedy = (
                 "check the name; pass several files as a list, other places as a pyarrow dataset"
             )
-            raise InputError(path, "there is no such file", remedy)  # what was asked is no secret
+            raise InputError(path, "there is no such file", remedy)  # what was asked is not secret
         found = [path]
     else:
         found = [

@@ -176,7 +176,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     data : DataFrame, optional
         Any eager frame that narwhals knows, such as pandas, polars or pyarrow.
     missing : {"raise", "drop"}, optional
-        Whether a missing value (NaN, None, null, NA) is an error, or drops its whole record.
+        Whether a missing value (NaN, None, null, NA) is an error, or drops its record.
 
     Returns
     -------

@@ -111,7 +111,7 @@ class Text:
             skipped = 0
 
     def _header(self) -> tuple[tuple[str, ...], int, str]:
-        """Return the names, how many lines are no records, and the delimiter."""
+        """Return the names, how many lines to skip, and the delimiter."""
         dialect, begin = self._dialect, self._begin
         if begin.startswith(BINARY):
             raise self._error(self._place, "this is not text", "give binary files by their name")
