@@ -30,12 +30,11 @@ ALLOWED = {
     "report": {"__version__", "errors", "_format", "_io", "_validate", "results", "data"},
     "compat": LOW | {"data", "results", "statistics"},
     "feature_selection": LOW | {"data", "results", "statistics", "all_pairs"},
-    "files": {"errors"},
     "privacy": LOW | {"_io", "data", "statistics", "results", "parameters"},
     # seeded simulations of mechanisms: privacy may not import them
     "evaluation": LOW | {"__version__", "_io", "statistics", "parameters", "privacy"},
     "cli": {"__version__", "errors", "_format", "_progress", "_validate", "data", "results"}
-    | {"files", "statistics", "all_pairs", "privacy", "evaluation", "report"},
+    | {"statistics", "all_pairs", "privacy", "evaluation", "report"},
     "__main__": {"cli"},
     "__init__": {"errors", "results", "statistics", "all_pairs", "privacy"}
     | {"report", "compat", "feature_selection"},

@@ -12,10 +12,8 @@ import pyarrow.dataset
 import pytest
 
 import dpmic
-from dpmic import cli, files
-from dpmic.data import _files as librarys_reader
-from dpmic.data import stream
-from dpmic.files import text as commands_reader
+from dpmic import cli
+from dpmic.data import _text, load, stream
 
 READERS = ("library", "dataset", "command", "stdin")
 MARKS = {"csv": ",", "tsv": "\t"}
@@ -34,7 +32,7 @@ def read(request, tmp_path, monkeypatch):
         path.write_bytes(written.replace(",", MARKS[ending]).encode())
         if reader in ("command", "stdin"):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-            table = files.read("-" if reader == "stdin" else str(path), files.Asked(columns))
+            table = load("-" if reader == "stdin" else str(path), columns)
             return [tuple(row.values()) for row in table.select(columns).to_pylist()]
         source = path
         if reader == "dataset":
@@ -67,32 +65,10 @@ def test_an_empty_line_of_one_column_is_a_record_without_a_value(read, lines, va
     assert read(end.join(lines), "x") == [(value,) for value in values]
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ["x,y", "1,2", "3,4"],
-        ["x,y", "1,2", "", "3,4", "", "", ""],
-        ["", "x,y", "", "1,2", "3,4", ""],
-    ],
-)
-def test_an_empty_line_of_several_columns_is_no_record(read, lines):
-    assert read("\n".join(lines), "x", "y") == [(1, 2), (3, 4)]
-    assert read("\n".join(lines), "x") == [(1,), (3,)]
-
-
-def test_a_record_of_missing_values_has_its_delimiters(read):
-    assert read("x,y\n1,2\n,\n \t,\n".replace(" \t", " "), "x", "y") == [
-        (1, 2),
-        (None, None),
-        (None, None),
-    ]
-
-
 def test_empty_lines_between_blocks(read, monkeypatch):
     """Wherever a block of bytes ends."""
     for size in range(7, 20):
-        monkeypatch.setattr(librarys_reader, "BLOCK", size)
-        monkeypatch.setattr(commands_reader, "BLOCK", size)
+        monkeypatch.setattr(_text, "BLOCK", size)
         found = read("x\n" + "1\n\n\n22\n" * 9, "x")
         assert found == [(1,), (None,), (None,), (22,)] * 9
 

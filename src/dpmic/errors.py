@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 __all__ = [
     "BoundsReminder",
@@ -17,6 +18,7 @@ __all__ = [
     "ParameterError",
     "RefusedValueError",
     "UnreadableError",
+    "did_you_mean",
     "safe_repr",
     "spell",
     "with_code",
@@ -24,6 +26,9 @@ __all__ = [
 
 LONGEST, FEW = 80, 4
 """The characters of a text, and the members of a sequence, that an error shows."""
+
+MOST_LISTED = 10
+"""Names that an error lists."""
 
 
 def safe_repr(value: object) -> str:
@@ -101,6 +106,23 @@ def spell(text: str, speller: Callable[[str], str]) -> str:
 
 def _pieces(text: str) -> tuple[tuple[str, bool], ...]:
     return text.pieces if isinstance(text, Message) else ((text, False),)
+
+
+def did_you_mean(wanted: str, known: Sequence[str], what: str = "columns") -> str:
+    """Return a remedy for a name that is not known: those like it, or else what there is.
+
+    Examples
+    --------
+    >>> did_you_mean("wieght", ["weight", "height"])
+    "did you mean 'weight'"
+    >>> did_you_mean("x", ["weight", "height"])
+    "the columns are 'weight', 'height'"
+    """
+    close = difflib.get_close_matches(wanted, known)
+    listed = ", ".join(map(safe_repr, close or known[:MOST_LISTED]))
+    if close:
+        return f"did you mean {listed}"
+    return f"the {what} are {listed}" + ", ..." * (len(known) > MOST_LISTED)
 
 
 class DpmicError(Exception):

@@ -191,10 +191,10 @@ def test_memory_stays_with_the_columns(people):
         file.write("a,b,note\n")
         file.writelines(f"{i},{i % 7},{'x' * 400}\n" for i in range(100_000))
     code = (
-        "import resource, sys\nfrom dpmic import files\n"
-        "files.read('people.csv', files.Asked(['a', 'b']))\n"
+        "import resource, sys\nfrom dpmic.data import load\n"
+        "load('people.csv', ['a', 'b'])\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "table = files.read('large.csv', files.Asked(['a', 'b']))\n"
+        "table = load('large.csv', ['a', 'b'])\n"
         "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "print(table.num_rows, after - before)"
     )

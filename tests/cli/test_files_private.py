@@ -11,8 +11,7 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 import dpmic
-from dpmic import files
-from dpmic.data import first_rows
+from dpmic.data import first_rows, load
 
 PRIVATE = ("--epsilon", "1", "--one-row-per-person", "--yes")
 BOUNDS = ("--bounds", "a=0:60", "--bounds", "b=0:60")
@@ -65,7 +64,7 @@ def test_closed_quotation_marks_are_read(run, tmp_path):
 
 def people(path, name="who"):
     """Return which rows are the first of a person."""
-    table = files.read(str(path), files.Asked(["a"], [name], private=True))
+    table = load(str(path), ["a"], labels=[name], private=True)
     return first_rows(name, table, table.num_rows).tolist()
 
 
@@ -83,7 +82,7 @@ def test_nobody_regroups_others(tmp_path, names, last):
     for other in last:
         path = tmp_path / "p.csv"
         path.write_text("who,a\n" + "".join(f"{name},1\n" for name in [*names, other]))
-        table = files.read(str(path), files.Asked(["a"], ["who"]))
+        table = load(str(path), ["a"], labels=["who"])
         assert table["who"].to_pylist() == [*(name.strip() for name in names), other]
         assert len(people(path)) == len(alone) + 1
 
@@ -164,16 +163,16 @@ def test_headers_are_told_without_privacy_and_bounded(run, tmp_path):
 @pytest.mark.parametrize(
     "number", ["9" * 5000, "-" + "9" * 17, str(2**53 + 1), "0" * 20 + "9" * 17]
 )
-def test_whole_numbers_of_any_length(run, tmp_path, number):
+def test_integers_of_any_length(run, tmp_path, number):
     (tmp_path / "n.csv").write_text("a,b\n" + "1,2\n" * 9 + f"{number},3\n")
     for found in (run("score", "n.csv", "a", "b"), release(run, "n.csv")):
-        assert "column 'a': it holds whole numbers that float64 would round" in refused(found)
+        assert "column 'a': it holds integers that float64 would round" in refused(found)
 
 
 def test_zeros_before_a_number_round_nothing(tmp_path):
     path = tmp_path / "n.csv"
     path.write_text(f"a\n{'0' * 5000}1\n{'0' * 20}{2**53}\n")
-    assert files.read(str(path))["a"].to_pylist() == [1, 2**53]
+    assert load(str(path))["a"].to_pylist() == [1, 2**53]
 
 
 def test_bounds_that_are_no_numbers(run, tmp_path):

@@ -104,9 +104,9 @@ def test_broken_files_are_named(two):
     whole = broken.read_bytes()
     for content in (whole[:-9], whole[len(whole) // 2 :], b"x,y\n1,2\n", b""):
         broken.write_bytes(content)
-        with pytest.raises(UnreadableError, match=r"b\.parquet: .*; check that it is a whole"):
+        with pytest.raises(UnreadableError, match=r"b\.parquet: .*; check that it is a complete"):
             values(two, "x")
-        with pytest.raises(UnreadableError, match=r"b\.parquet: .*; check that it is a whole"):
+        with pytest.raises(UnreadableError, match=r"b\.parquet: .*; check that it is a complete"):
             stream(two).count()
     pages = bytearray(whole)
     pages[4:60] = bytes(56)
@@ -135,54 +135,29 @@ def csv(tmp_path, text):
 
 
 def test_a_text_is_numbers_whatever_comes_first(tmp_path):
-    early = "".join(f"{i},\n" for i in range(300_000))  # more than a block of whole numbers
+    early = "".join(f"{i},\n" for i in range(600_000))  # more than a block of integers
     path = csv(tmp_path, f'x,y\n{early}0.5,1e300\n" 2 ",-1\n')
     (total,) = stream(path).fold(["x"], lambda parts: [b.data["x"][-1] for b in parts])
     assert len(total) > 1
-    assert values(path, "x", "y")[-3:] == [(299999.0, None), (0.5, 1e300), (2.0, -1.0)]
-
-
-def test_truths_and_missing_values_of_a_text(tmp_path):
-    path = csv(tmp_path, 'a,b,c\ntrue,NA,"two\nlines"\nFALSE,,x\n')
-    assert values(path, "a", "b") == [(1.0, None), (0.0, None)]
+    assert values(path, "x", "y")[-3:] == [(599999.0, None), (0.5, 1e300), (2.0, -1.0)]
 
 
 @pytest.mark.parametrize(
     ("late", "words"),
     [
-        ("one", "'one': this is not a number"),
-        ("true", "'true': this is not a number"),
-        ("2024-05-01", "this is not a number"),
-        (str(2**53 + 1), "beyond 2\\*\\*53"),
-        ("-" + "9" * 5000, "beyond 2\\*\\*53"),
+        ("one", ", row 300001 below the header: 'one' is not a number"),
+        ("true", ", row 300001 below the header: 'true' is not a number"),
+        ("2024-05-01", ", row 300001 below the header: '2024-05-01' is not a number"),
+        (str(2**53 + 1), ": it holds integers that float64 would round"),
+        ("-" + "9" * 5000, ": it holds integers that float64 would round"),
     ],
 )
 def test_a_late_value_of_a_text_is_refused(tmp_path, late, words):
     path = csv(tmp_path, "x\n" + "1\n" * 300_000 + late + "\n")
-    with pytest.raises(RefusedValueError, match=rf"t\.csv, column 'x' holds.*{words}") as refused:
+    with pytest.raises(RefusedValueError, match=rf"t\.csv, column 'x'{words}") as refused:
         values(path, "x")
     assert refused.value.column == "x"
     assert refused.value.__context__ is None
-
-
-def test_large_numbers_of_a_text_that_are_exact(tmp_path):
-    path = csv(tmp_path, f"x\n{2**53}\n-{2**53}\n1e20\n12345678901234567890.5\n")
-    assert [x for (x,) in values(path, "x")] == [2.0**53, -(2.0**53), 1e20, 12345678901234567890.5]
-
-
-def test_texts_of_several_files_are_of_one_kind(tmp_path):
-    (tmp_path / "a.csv").write_text("x\n1\n")
-    (tmp_path / "b.csv").write_text("x\ntrue\n")
-    with pytest.raises(RefusedValueError, match=r"b\.csv, column 'x'"):
-        values(tmp_path, "x")
-    (tmp_path / "b.csv").write_text("y\n1\n")
-    with pytest.raises(RefusedValueError, match=r"b\.csv, column 'x'.*does not have"):
-        values(tmp_path, "x")
-
-
-def test_a_ragged_text_is_named(tmp_path):
-    with pytest.raises(UnreadableError, match=r"t\.csv: .*Expected 2 columns, got 3"):
-        values(csv(tmp_path, "x,y\n1,2\n1,2,3\n"), "x")
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):
@@ -190,8 +165,9 @@ def test_a_name_that_stands_twice_is_refused(tmp_path):
     assert values([double], "y") == [(3,)]
     with pytest.raises(InputError, match="'x': 2 columns have this name"):
         values([double], "x")
-    with pytest.raises(UnreadableError, match=r"t\.csv: .*multiple columns"):
-        values(csv(tmp_path, "x,x\n1,2\n"), "x")
+    with pytest.raises(InputError, match="'x': 2 columns have this name"):
+        values(csv(tmp_path, "x,x,y\n1,2,3\n"), "x")
+    assert values(tmp_path / "t.csv", "y") == [(3,)]
 
 
 MEASURE = """

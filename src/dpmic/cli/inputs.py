@@ -3,28 +3,86 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmic._progress import reading
-from dpmic.errors import InputError, ParameterError, safe_repr
+from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Ends", "bounds", "bounds_of_pair", "names", "read"]
+__all__ = ["Ends", "bounds", "bounds_of_pair", "counted", "names", "read"]
 
 Ends = tuple[float, float]
+
+IN_MEMORY = 2**28
+"""Bytes of columns that are loaded even where counts suffice, since that is faster."""
+
+PAIR = 2**20
+"""Bytes that the counts of a pair usually take: columns that take less are loaded, too."""
 
 
 def read(
     file: str, columns: Sequence[str] | None, *, person: str | None = None, private: bool = False
 ) -> pyarrow.Table:
-    """Read columns of numbers, all by default, and the one that names people."""
-    from dpmic import files
+    """Load columns of numbers, all by default, and the one that names people."""
+    from dpmic.data import load
 
+    _check(columns, person, private)
+    otherwise = (
+        "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
+    )
     labels = () if person is None else (person,)
+    options = {"labels": labels, "private": private, "otherwise": otherwise}
+    with reading() as tell:
+        return _reader(load, private)(file, columns, tell=tell, **options)
+
+
+def counted(
+    file: str, columns: Sequence[str], *, person: str | None = None, private: bool = False
+) -> Any:
+    """Return what a command passes as data where counts on fixed grids suffice.
+
+    The rows of a large file are not loaded: they are read batch by batch where they are counted.
+    But people are told apart in memory alone, and standard input is read only once.
+    """
+    _check(columns, person, private)
+    rows = None if file == "-" or person is not None else _large(file, len(columns), private)
+    return read(file, columns, person=person, private=private) if rows is None else rows
+
+
+def _large(file: str, columns: int, private: bool) -> Any:
+    """Return the rows of a file whose columns would take much memory; None for another."""
+    from dpmic.data import open_file
+
+    most = max(IN_MEMORY, PAIR * columns * (columns - 1) // 2)
+    text = file.lower().endswith((".csv", ".tsv"))
+    # A value of a text takes two bytes at least, and in memory eight.
+    if text and os.path.isfile(file) and 4 * os.path.getsize(file) <= most:
+        return None
+    try:
+        rows = _reader(open_file, private)(file, private=private)
+        with reading() as rows.tell:
+            n = _reader(rows.count, private)()
+    except UnreadableError:
+        return None  # whoever loads it says what is wrong
+    rows.tell = type(rows).tell
+    return rows if 8 * n * columns > most else None
+
+
+def _reader(call: Callable[..., Any], private: bool) -> Callable[..., Any]:
+    """Return a call whose errors hold nothing of what was read, where that is private."""
+    if not private:
+        return call
+    from dpmic.privacy.query import private as guarded
+
+    return guarded(call)
+
+
+def _check(columns: Sequence[str] | None, person: str | None, private: bool) -> None:
     if person is not None and columns is not None and person in columns:
         raise ParameterError(
             f"--person {person}", "this column is a variable, too", "name a column of identifiers"
@@ -33,15 +91,6 @@ def read(
         raise ParameterError(
             f"column {safe_repr(columns[0])}", "it is named twice", "name two columns that differ"
         )
-    remedy = "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
-    asked = files.Asked(columns, labels, private, remedy)
-    reader = files.read
-    if private:  # whose errors hold nothing of what was read
-        from dpmic.privacy.query import private as guarded
-
-        reader = guarded(files.read)
-    with reading() as tell:
-        return reader(file, asked, tell)
 
 
 def names(written: Sequence[str] | None) -> list[str] | None:
@@ -104,7 +153,7 @@ def _from_toml(file: Path) -> dict[str, Ends]:
             str(file), error.strerror or "it cannot be read", "check the name and the folder"
         ) from None
     except ValueError as error:  # of TOML, or of its characters
-        raise InputError(str(file), f"it is no TOML ({error})", "correct it") from None
+        raise InputError(str(file), f"it is not TOML ({error})", "correct it") from None
     table = content.get("bounds")
     if not isinstance(table, Mapping) or not table:
         raise InputError(str(file), "it has no table [bounds]", "write [bounds] above the columns")
@@ -121,7 +170,7 @@ def _ends(file: Path, name: str, ends: Any) -> Ends:
         )
     try:
         return float(ends[0]), float(ends[1])
-    except OverflowError:  # of a whole number, which is too long to be shown
+    except OverflowError:  # of an integer, which is too long to be shown
         raise ParameterError(
             f"{file}: {name}", "two numbers are needed", f"write {name} = [0, 120]"
         ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,7 +79,11 @@ def matrix(
         options["bounds"] = {name: ends[name] for name in chosen}
     elif ends:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
-    table = inputs.read(file, chosen)
+    counts = statistic is o.Statistic.micr and missing is o.Missing.raise_ and c < math.inf
+    if counts and chosen and not pvalues and report is None:
+        table = inputs.counted(file, chosen)
+    else:
+        table = inputs.read(file, chosen)
     options |= {"pvalues": pvalues, "pooled": pooled, "permutations": permutations, "rng": seed}
     options |= {"tic": tic, "missing": missing.value, "workers": workers, "out": out}
     result = pairwise(table, **options)

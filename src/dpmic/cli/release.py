@@ -84,7 +84,9 @@ def release(
         allow_large_epsilon=allow_large_epsilon,
         allow_noisy=allow_noisy,
     )
-    table = inputs.read(file, [x, y], person=consent.terms.person, private=True)
+    # Ranks need all records; counts do not.
+    reader = inputs.read if mechanism is Mechanism.mice_laplace else inputs.counted
+    table = reader(file, [x, y], person=consent.terms.person, private=True)
     grids = {key: value for key, value in (("B", cells), ("c", c)) if value is not None}
     terms, kind = consent.terms, mechanism.value
     query = prepare(x, y, terms, data=table, bounds=ends, mechanism=kind, **grids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dpmic._progress import working
@@ -42,7 +43,9 @@ def score(
         options["bounds"] = (ends[x], ends[y])
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
-    table = inputs.read(file, [x, y])
+    counts = statistic is o.Statistic.micr and missing is o.Missing.raise_ and c < math.inf
+    reader = inputs.counted if counts and report is None else inputs.read
+    table = reader(file, [x, y])
     with working("scoring"):
         result = getattr(family, statistic)(x, y, data=table, **options)
 

@@ -78,7 +78,7 @@ def screen(
         allow_large_epsilon=allow_large_epsilon,
         allow_noisy=allow_noisy,
     )
-    table = inputs.read(file, list(ends), person=consent.terms.person, private=True)
+    table = inputs.counted(file, list(ends), person=consent.terms.person, private=True)
     query = _query(table, consent.terms, {"bounds": ends, "target": target, **own})
     consent.publish(
         out,

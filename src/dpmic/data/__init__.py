@@ -7,7 +7,7 @@ from typing import Any
 
 from dpmic.data._columns import LEAST_RECORDS, column
 from dpmic.data._engines import DaskRows, DuckDBRows, PolarsRows, SparkRows
-from dpmic.data._files import Files
+from dpmic.data._files import load, open_file, open_files
 from dpmic.data._streams import Batch, Batches, Stream
 from dpmic.data._tables import (
     Backend,
@@ -43,6 +43,8 @@ __all__ = [
     "find",
     "find_all",
     "first_rows",
+    "load",
+    "open_file",
     "pair",
     "position",
     "read",
@@ -52,7 +54,7 @@ __all__ = [
     "stream",
 ]
 
-KINDS = (Files, DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)
+ENGINES = (DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)
 
 
 def stream(data: Any) -> Stream | None:
@@ -68,7 +70,7 @@ def stream(data: Any) -> Stream | None:
     Returns
     -------
     Stream or None
-        None of what is no stream, such as an eager frame or an array.
+        None for what is in memory, such as an eager frame or an array.
 
     Raises
     ------
@@ -89,5 +91,5 @@ def stream(data: Any) -> Stream | None:
         native = narwhals.to_native(data, pass_through=True)
     if isinstance(native, Stream):
         return native
-    found = (kind.of(native) for kind in KINDS)
-    return next((rows for rows in found if rows is not None), None)
+    found = (engine.of(native) for engine in ENGINES)
+    return open_files(native) or next((rows for rows in found if rows is not None), None)

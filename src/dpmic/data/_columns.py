@@ -18,10 +18,16 @@ from numpy.typing import NDArray
 
 from dpmic.errors import InputError, RefusedValueError, with_code
 
-__all__ = ["LEAST_RECORDS", "column"]
+__all__ = ["LEAST_RECORDS", "MISSING", "column"]
 
 LARGEST_EXACT = 2**53  # every integer up to this is a float64; beyond it, neighbours collapse
 LEAST_RECORDS = 4
+
+MISSING = frozenset(
+    {"", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NULL", "null", "NaN", "nan", "-NaN"}
+    | {"-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
+)
+"""How a text says that a value is missing; spaces around it do not matter."""
 
 # Reason and remedy for types of Python, numpy and narwhals, by their name or that of a parent.
 _REFUSED = (

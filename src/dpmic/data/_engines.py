@@ -238,7 +238,7 @@ class SparkRows(Stream):
 def _unweighed(settings: Any) -> Iterator[None]:
     """Let the number of rows alone limit batches, while a query of ours runs.
 
-    To hold its limit of bytes Spark weighs the whole batch after each row, which takes longer
+    To hold its limit of bytes Spark weighs the batch after each row, which takes longer
     than all the rest (docs/speed.md). A limit that somebody has set for the session stays, and so
     does Spark's where a batch may have more rows, which are pieces of results at last.
     """

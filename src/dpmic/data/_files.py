@@ -1,21 +1,27 @@
-"""Files larger than memory, by pyarrow's datasets: Parquet, CSV and Arrow."""
+"""Tables in files: texts, Parquet, Arrow and pyarrow datasets, batch by batch."""
 
 from __future__ import annotations
 
-import codecs
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import unquote
 
-from dpmic.data._streams import Batch, LocalStream, attempted, guarded
+from dpmic.data._streams import Batch, LocalStream, Tell, attempted, guarded
 from dpmic.data._tables import Unlisted
-from dpmic.data._text import Texts
+from dpmic.data._text import DATES, STDIN, TEXT, Dialect, Numbers, Text, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 
-__all__ = ["Files"]
+if TYPE_CHECKING:
+    import pyarrow
 
+__all__ = ["Files", "TextFiles", "load", "open_file", "open_files"]
+
+TEXTS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (".arrow", ".csv", ".feather", ".parquet", ".tsv")
 
 ROWS = 2**16
@@ -24,39 +30,223 @@ ROWS = 2**16
 BUFFER = 2**18
 """Bytes of a column that are read together, however large the file's groups of rows."""
 
-BLOCK = 2**20
-"""Bytes of a text that are read together; a record must fit."""
+NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""What engines call the folder of rows without a value."""
+
+
+def open_files(data: Any) -> LocalStream | None:
+    """Return the rows of a dataset, a path or several, or None for anything else."""
+    known = sys.modules.get("pyarrow.dataset")
+    if known and isinstance(data, known.Dataset):
+        return _text_dataset(data) or Files(data)
+    paths = list(data) if isinstance(data, list | tuple) else [data]
+    if not paths or not all(map(_is_path, paths)):
+        return None
+    return _opened([os.fspath(path) for path in paths])
+
+
+def open_file(
+    path: str,
+    *,
+    labels: Sequence[str] = (),
+    private: bool = False,
+    otherwise: str = "leave the column out",
+    tell: Tell | None = None,
+) -> LocalStream:
+    """Return the rows of one file; the ending of its name says how it is read.
+
+    Parameters
+    ----------
+    path : str
+        A CSV, TSV, Parquet, Feather or Arrow file; ``-`` is CSV or TSV on standard input.
+    labels : sequence of str
+        The names of columns that tell people apart: of a text, they stay text.
+    private : bool
+        Whether errors must hold no value, count or position, nor names of a text's first line.
+    otherwise : str
+        What to do about columns of text, in words, if not to convert them.
+    tell : callable, optional
+        Called with how much was read, and of how much if that is known.
+    """
+    told: dict[str, Any] = {"labels": labels, "private": private, "otherwise": otherwise}
+    told["listed"] = not private
+    if path == "-":
+        source = TextFile(STDIN, lambda: nullcontext(sys.stdin.buffer), Dialect(None))
+        rows: LocalStream = TextFiles([source], once=True, **told)
+    else:
+        if os.path.isdir(path):
+            raise InputError(path, "this is a folder", "pass a file in it")
+        if not os.path.exists(path):
+            raise InputError(path, "there is no such file", "check the name and the folder")
+        rows = _opened([path], **told)
+    if tell is not None:
+        rows.tell = tell
+        if isinstance(rows, Files):
+            rows.expected = rows.count()
+    return rows
+
+
+def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarrow.Table:
+    """Read columns of a file into memory, all of them by default.
+
+    Only the wanted columns are kept, and text is converted block by block, so that the memory
+    needed is that of the columns. ``told`` is as for :func:`open_file`.
+    """
+    import pyarrow as pa
+
+    name, private = STDIN if path == "-" else path, told.get("private", False)
+    try:
+        rows = open_file(path, **told)
+        if columns is None and isinstance(rows, Files):
+            rows.refuse_texts(told.get("otherwise", "leave the column out"))
+        names = rows.names
+        wanted = dict.fromkeys([*(names if columns is None else columns), *told.get("labels", ())])
+        order = {column: place for place, column in enumerate(names)}
+        chosen = sorted(wanted, key=lambda column: order.get(column, -1))
+        (batches,) = rows.fold(chosen, lambda parts: [batch.data for batch in parts])
+    except UnreadableError:
+        if not private:
+            raise
+    else:
+        if not batches:
+            raise InputError(name, "it has no rows", "check that it holds more than a header")
+        pa.default_memory_pool().release_unused()  # of the text
+        return pa.Table.from_batches(batches)
+    # Foreign words may hold a value; raised here, no context holds one either.
+    raise InputError(name, "it cannot be read", "check that it is a valid file of its kind")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """Where a text is, and how it is written; ``folders`` has the values in names of folders."""
+
+    place: str
+    open: Callable[[], AbstractContextManager[Any]]
+    dialect: Dialect
+    folders: Mapping[str, str] = field(default_factory=dict)
+    size: int | None = None
+
+
+class TextFiles(LocalStream):
+    """Texts, read one after the other, all with the columns of the first.
+
+    Parameters
+    ----------
+    files : sequence of TextFile
+        One at least.
+    several : bool
+        Whether errors must be ones that private code does not repeat: they say which file.
+    listed, labels, private, otherwise
+        As for :func:`open_file`; ``listed`` tells whether errors may repeat the first line.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[TextFile],
+        *,
+        once: bool = False,
+        several: bool = False,
+        listed: bool = False,
+        labels: Sequence[str] = (),
+        private: bool = False,
+        otherwise: str = "leave the column out",
+    ) -> None:
+        self.once = once
+        self._files = files
+        self._several = several or len(files) > 1
+        self._listed = listed
+        self._labels = labels
+        self._private = private
+        self._otherwise = otherwise
+        self._begun: Text | None = None  # of rows that can be read only once
+        self._count: int | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names in the first file's header, and those of folders."""
+        first = self._files[0]
+
+        def header() -> tuple[str, ...]:
+            with first.open() as source:
+                text = self._text(first, source)
+            self._begun = text if self.once else None
+            return text.names
+
+        found = attempted(header, *_context(first))
+        return type(found)((*found, *first.folders))
+
+    def count(self) -> int:
+        """Return the number of records; they are counted once."""
+        if self._count is None:
+            self._count = sum(len(batch) for file in self._files for batch in self._read(file, ()))
+        return self._count
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        import pyarrow as pa
+
+        numbers = {name: Numbers(name, private=self._private) for name in columns}
+        for file in self._files:
+            before = 0
+            for batch in self._read(file, columns):
+                texts = {
+                    name: pa.repeat(file.folders[name], len(batch))
+                    if name in file.folders
+                    else batch[name]
+                    for name in columns
+                }
+                values = [
+                    trimmed(texts[name])
+                    if name in self._labels
+                    else numbers[name].convert(texts[name], file.place, before)
+                    for name in columns
+                ]
+                _refuse_texts(
+                    {name: own.refused for name, own in numbers.items() if own.refused},
+                    self._otherwise,
+                )
+                before += len(batch)
+                yield Batch(pa.record_batch(values, names=list(columns)), file.place)
+
+    def _read(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield the batches of one file, as text; of no columns any one, for their lengths."""
+        yield from guarded(self._records(file, columns), *_context(file))
+
+    def _records(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
+        with file.open() as source:
+            text, self._begun = self._begun or self._text(file, source), None
+            written = [name for name in columns if name not in file.folders]
+            for name in written:
+                if text.names.count(name) != 1:
+                    raise _refused_column(file.place, name)
+            for batch in text.batches(written):
+                self.tell(text.consumed, file.size)
+                yield batch
+
+    def _text(self, file: TextFile, source: BinaryIO) -> Text:
+        return Text(source, file.place, file.dialect, listed=self._listed, several=self._several)
 
 
 class Files(LocalStream):
-    """A pyarrow dataset, read one file after the other.
+    """A pyarrow dataset of other files than texts, read one file after the other.
 
     One file at a time, so that an error knows its file, and memory does not grow with their
-    number. ``own`` tells that its fragments are whole files.
+    number. ``own`` tells that its fragments are complete files.
     """
 
     def __init__(self, dataset: Any, *, own: bool = False) -> None:
         self._dataset = dataset
         self._own = own
-
-    @classmethod
-    def of(cls, data: Any) -> Self | None:
-        """Return the rows of a dataset, a path or several, or None for anything else."""
-        known = sys.modules.get("pyarrow.dataset")
-        if known and isinstance(data, known.Dataset):
-            return cls(data)
-        paths = list(data) if isinstance(data, list | tuple) else [data]
-        if not paths or not all(map(_is_path, paths)):
-            return None
-        return cls(_dataset([os.fspath(path) for path in paths]), own=True)
+        self.expected: int | None = None  # rows, for whoever hears how much was read
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns, of the first file's where nobody said otherwise."""
         names = self._dataset.schema.names
-        if not _is_text(self._dataset):
+        if not _is_text(self._dataset):  # with a filter, which pyarrow applies
             return tuple(names)
-        _refuse_numbers(names, self._dataset.files[0])
+        if is_record(names):
+            place = self._dataset.files[0]
+            raise UnreadableError(place, "its first line holds no names", "write a header above it")
         return Unlisted(names)
 
     def count(self) -> int:
@@ -67,6 +257,20 @@ class Files(LocalStream):
         return sum(
             attempted(partial(_count, fragment), *_blamed(fragment)) for fragment in fragments
         )
+
+    def refuse_texts(self, otherwise: str) -> None:
+        """Refuse columns of text and dates, all at once, where every column is wanted."""
+        from pyarrow import types
+
+        reasons = {}
+        for column in self._dataset.schema:
+            kind = column.type
+            text = types.is_string(kind) or types.is_large_string(kind)
+            if text or types.is_string_view(kind):
+                reasons[column.name] = TEXT
+            elif types.is_temporal(kind):
+                reasons[column.name] = DATES
+        _refuse_texts(reasons, otherwise)
 
     def _fragments(self) -> Iterator[Any] | None:
         """Yield files; pyarrow has none to give of a dataset with a filter."""
@@ -82,15 +286,13 @@ class Files(LocalStream):
         if fragments is None:
             yield from self._filtered(columns)
             return
-        texts: dict[str, Texts] = {}
+        done = 0
         for fragment in fragments:
-            place = _place(fragment)
             self._check(fragment, columns)
-            if _is_text(fragment):
-                yield from self._text(fragment, columns, texts)
-                continue
             for batch in guarded(self._read(fragment, columns), *_blamed(fragment)):
-                yield Batch(batch, place)
+                done += len(batch)
+                self.tell(done, self.expected)
+                yield Batch(batch, _place(fragment))
 
     def _read(self, fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
         """Yield the batches of one file."""
@@ -101,23 +303,6 @@ class Files(LocalStream):
             yield from _parquet(fragment, columns)
         else:  # also where a column stands in the name of the folder
             yield from _scanned(fragment, self._dataset.schema, columns)
-
-    def _text(
-        self, fragment: Any, columns: Sequence[str], texts: dict[str, Texts]
-    ) -> Iterator[Batch]:
-        """Yield the batches of a text, whose numbers are read by us: pyarrow would round some."""
-        import pyarrow as pa
-
-        place, folders = _place(fragment), _folders(fragment)
-        written = [name for name in columns if name not in folders]
-        for batch in guarded(_written(fragment, written), *_blamed(fragment)):
-            values = [
-                pa.repeat(folders[name], len(batch))
-                if name in folders
-                else texts.setdefault(name, Texts(name)).numbers(batch[name], place)
-                for name in columns
-            ]
-            yield Batch(pa.record_batch(values, names=list(columns)), place)
 
     def _filtered(self, columns: Sequence[str]) -> Iterator[Batch]:
         """Yield the rows of a dataset with a filter, which is not ours to apply to its files."""
@@ -133,23 +318,43 @@ class Files(LocalStream):
         found = attempted(lambda: fragment.physical_schema, *_blamed(fragment))
         folders = _folders(fragment)
         for name in columns:
-            what = f"{_place(fragment) or 'a dataset'}, column {safe_repr(name)}"
-            remedy = "give every file the columns of the first"
             if name in folders:
                 continue
+            place = _place(fragment) or "a dataset"
             if found.names.count(name) != 1:
-                reason = "this file does not have the column, or more than once"
-                raise RefusedValueError(what, reason, remedy, name)
+                raise _refused_column(place, name)
             own, other = found.field(name).type, self._dataset.schema.field(name).type
             if own != other and not _is_text(fragment):
                 reason = f"its type is {own} in this file, and {other} in the first"
-                raise RefusedValueError(what, reason, remedy, name)
+                raise _refused_column(place, name, reason)
+
+
+def _refused_column(
+    place: str, name: str, reason: str = "this file does not have the column, or more than once"
+) -> RefusedValueError:
+    remedy = "give every file the columns of the first"
+    return RefusedValueError(f"{place}, column {safe_repr(name)}", reason, remedy, name)
+
+
+def _refuse_texts(reasons: Mapping[str, str], otherwise: str) -> None:
+    """Refuse columns that are not numbers, all at once."""
+    if not reasons:
+        return
+    names, several = list(reasons), len(reasons) > 1
+    kinds = set(reasons.values())
+    listed = ", ".join(map(safe_repr, names[:10])) + ", ..." * (len(names) > 10)
+    raise RefusedValueError(
+        f"{'columns' if several else 'column'} {listed}",
+        kinds.pop() if len(kinds) == 1 else "text and dates are not numbers",
+        f"convert {'them' if several else 'it'} to numbers, or {otherwise}",
+        names[0],
+    )
 
 
 def _parquet(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
     """Yield batches of a Parquet file.
 
-    Its scanner would hold whole groups of rows, of which a file may have one only.
+    Its scanner would hold complete groups of rows, of which a file may have one only.
     """
     from pyarrow import parquet
 
@@ -169,46 +374,7 @@ def _count(fragment: Any) -> int:
 
     if isinstance(fragment, ds.ParquetFileFragment):  # may be some groups of its file's rows
         return sum(group.num_rows for group in fragment.row_groups)
-    if _is_text(fragment):  # by the rules that it is read by
-        return sum(map(len, _written(fragment, fragment.physical_schema.names[:1])))
     return int(fragment.count_rows())
-
-
-def _written(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield batches of a text, as text; its scanner would hold more and more blocks."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    form = fragment.format
-    scan = form.default_fragment_scan_options
-    options, asked = scan.read_options, scan.convert_options
-    options.block_size = BLOCK
-    kept = csv.ConvertOptions(
-        include_columns=list(columns),
-        column_types=dict.fromkeys(columns, pa.string()),
-        null_values=asked.null_values,
-        strings_can_be_null=True,
-    )
-    if asked.decimal_point != ".":
-        raise UnreadableError(
-            _place(fragment) or "a dataset", "its decimal point is no point", "write points"
-        )
-    parse = form.parse_options
-    # Of one column it is a record without a value; of more, records have delimiters.
-    parse.ignore_empty_lines = len(fragment.physical_schema.names) > 1
-    said = options.column_names or options.autogenerate_column_names or options.skip_rows
-    if not parse.ignore_empty_lines and not said:  # where the header is
-        options.skip_rows = _lines_above(fragment)
-    with fragment.open() as source, csv.open_csv(source, options, parse, kept) as reader:
-        yield from reader
-
-
-def _lines_above(fragment: Any) -> int:
-    """Return how many empty lines stand above the header."""
-    with fragment.open() as source:
-        begin = source.read(BLOCK).removeprefix(codecs.BOM_UTF8)
-    above = begin[: len(begin) - len(begin.lstrip(b"\r\n"))]
-    return len(above.splitlines())
 
 
 def _scanned(fragment: Any, schema: Any, columns: Sequence[str]) -> Iterator[Any]:
@@ -218,7 +384,7 @@ def _scanned(fragment: Any, schema: Any, columns: Sequence[str]) -> Iterator[Any
 
 
 def _projection(columns: Sequence[str]) -> dict[str, Any]:
-    """Return columns by their whole names; in a list a dot would mean a part of one."""
+    """Return columns by their full names; in a list a dot would mean a part of one."""
     from pyarrow import dataset as ds
 
     return {name: ds.field(name) for name in columns}
@@ -254,7 +420,11 @@ def _blamed(fragment: Any) -> tuple[str, str]:
     place = _place(fragment)
     if place is None:
         return "a pyarrow dataset", "check the files of which it is made"
-    return place, f"check that it is a whole and valid {fragment.format.default_extname} file"
+    return place, f"check that it is a complete and valid {fragment.format.default_extname} file"
+
+
+def _context(file: TextFile) -> tuple[str, str]:
+    return file.place, "check that it is a complete and valid text file"
 
 
 def _is_path(data: Any) -> bool:
@@ -264,8 +434,8 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, os.PathLike)
 
 
-def _dataset(paths: list[str]) -> Any:
-    """Return a dataset of files, and of the files in folders, all of one kind."""
+def _opened(paths: list[str], **told: Any) -> LocalStream:
+    """Return the rows of files, and of the files in folders, all of one kind."""
     from pyarrow import dataset as ds
     from pyarrow.fs import LocalFileSystem
 
@@ -282,22 +452,54 @@ def _dataset(paths: list[str]) -> Any:
             "pass those of one kind",
         )
     (kind,) = kinds
-    form = _format(kind)
-    remedy = f"check that it is a whole and valid {kind} file"
-    attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
+    if kind in TEXTS:
+        texts = [_text_file(file, kind, folder) for file in files]
+        return TextFiles(texts, several=folder is not None, **told)
+    form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
+    remedy = f"check that it is a complete and valid {kind} file"
+    attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
     named = {"partitioning": "hive", "partition_base_dir": folder} if folder else {}
-    return attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
+    found = attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
+    return Files(found, own=True)
 
 
-def _refuse_numbers(names: list[str], place: str) -> None:
-    """Refuse a text whose first line is a record: values would be taken for names, and shown."""
-    for name in names:
-        try:
-            float(name)
-        except ValueError:
-            continue
-        raise UnreadableError(place, "its first line holds a number", "write a header above it")
+def _text_file(path: str, kind: str, folder: str | None) -> TextFile:
+    """Return a text, with the columns that stand in the names of its folders."""
+    between = os.path.relpath(os.path.dirname(path), folder) if folder else ""
+    pairs = (part.partition("=") for part in between.split(os.sep) if "=" in part)
+    folders = {name: "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
+    size = os.stat(path).st_size
+    return TextFile(path, partial(open, path, "rb"), Dialect(TEXTS[kind]), folders, size)
+
+
+def _text_dataset(dataset: Any) -> TextFiles | None:
+    """Return the texts of a dataset; None where it is of something else, or has a filter."""
+    if not _is_text(dataset):
+        return None
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:
+        return None
+    scan, parse = dataset.format.default_fragment_scan_options, dataset.format.parse_options
+    read, convert = scan.read_options, scan.convert_options
+    if convert.decimal_point != ".":
+        raise UnreadableError("a dataset", "its decimal point is not a point", "write points")
+    dialect = Dialect(
+        parse.delimiter,
+        parse.quote_char or None,
+        parse.escape_char or None,
+        tuple(read.column_names) or None,
+        read.autogenerate_column_names,
+        read.skip_rows,
+        read.skip_rows_after_names,
+        tuple(convert.null_values),
+    )
+    files = [
+        TextFile(own.path, own.open, dialect, {k: str(v) for k, v in _folders(own).items()})
+        for own in fragments
+    ]
+    return TextFiles(files, several=True) if files else None
 
 
 def _files(path: str) -> list[str]:
@@ -307,7 +509,7 @@ def _files(path: str) -> list[str]:
             remedy = (
                 "check the name; pass several files as a list, other places as a pyarrow dataset"
             )
-            raise InputError(path, "there is no such file", remedy)  # what was asked is no secret
+            raise InputError(path, "there is no such file", remedy)  # what was asked is not secret
         found = [path]
     else:
         found = [
@@ -333,17 +535,3 @@ def _visible(folders: list[str]) -> bool:
     """Keep os.walk out of hidden folders."""
     folders[:] = [name for name in folders if not name.startswith(("_", "."))]
     return True
-
-
-def _format(kind: str) -> Any:
-    """Return how pyarrow reads files with an ending."""
-    from pyarrow import csv
-    from pyarrow import dataset as ds
-
-    if kind == ".parquet":
-        return ds.ParquetFileFormat()
-    if kind in (".arrow", ".feather"):
-        return ds.IpcFileFormat()
-    return ds.CsvFileFormat(
-        csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",", newlines_in_values=True),
-    )

@@ -20,6 +20,7 @@ __all__ = [
     "LocalStream",
     "Reader",
     "Stream",
+    "Tell",
     "add_packed",
     "attempted",
     "guarded",
@@ -39,6 +40,9 @@ class Batch(NamedTuple):
 
 
 Work = Callable[[Iterator[Batch]], Part]
+
+Tell = Callable[[int, int | None], None]
+"""Hears how much of how much was read; None where nobody knows how much there is."""
 
 _END = object()
 
@@ -94,14 +98,19 @@ class Stream(ABC):
             If rows cannot be read. A DpmicError of the work, wherever it runs, arrives as it is.
         """
         for name in columns:
-            _check_column(name, self.names)
+            position(name, self.names, "column")
         return self._fold(columns, work)
 
 
 class LocalStream(Stream):
-    """A stream whose rows are read in this process, as one part."""
+    """A stream whose rows are read in this process, as one part.
+
+    Whoever wants to hear how much was read sets ``tell``.
+    """
 
     here = True
+
+    tell: Tell = staticmethod(lambda done, total: None)
 
     @abstractmethod
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
@@ -190,17 +199,6 @@ def _words(error: Exception) -> str:
     ends = (line for line in itertools.islice(told, 1, None) if not line[0].isspace())
     said = next(ends, lines[0] if lines else "").strip()
     return said if " " in said else f"{type(error).__name__} {said}".strip()
-
-
-def _check_column(wanted: str, names: tuple[str, ...]) -> None:
-    position(wanted, names, "column")
-    count = names.count(wanted)
-    if count > 1:
-        raise InputError(
-            f"column {safe_repr(wanted)}",
-            f"{count} columns have this name",
-            "rename them or drop all but one",
-        )
 
 
 ONCE = "its rows can be read only once"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import os
 import sys
@@ -10,19 +9,20 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self, TypeVar, get_args
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Interval
-from dpmic.data._columns import LEAST_RECORDS, column
+from dpmic.data._columns import LEAST_RECORDS, MISSING, column
 from dpmic.errors import (
     DependencyError,
     InputError,
     ParameterError,
     RefusedValueError,
+    did_you_mean,
     safe_repr,
     with_code,
 )
@@ -62,7 +62,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Columns that were found and not yet read, with what they are called.
+    """Columns in memory that were found and not yet read, with what they are called.
 
     ``named`` tells whether each has a name of its own.
     """
@@ -70,6 +70,7 @@ class Source:
     columns: tuple[Any, ...]
     names: tuple[str, ...]
     named: bool
+    once: ClassVar[bool] = False
 
     @cached_property
     def n(self) -> int:
@@ -93,7 +94,7 @@ def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> 
         picked = [_pick(labels, wanted, role) for wanted, role in zip(columns, roles, strict=True)]
         texts = list(map(str, labels))
         for label in picked:
-            _check_unique(str(label), texts.count(str(label)))  # 1 and "1" are called the same
+            check_unique(str(label), texts.count(str(label)))  # 1 and "1" are called the same
         return Source(tuple(frame[label] for label in picked), tuple(map(str, picked)), True)
     names = [series_name(values) for values in columns]
     called = (name or role for name, role in zip(names, roles, strict=True))
@@ -117,7 +118,7 @@ def find_all(data: Any) -> Source:
     if not labels:
         raise InputError("the table", "it has no columns", "pass a table with columns")
     for name, count in Counter(map(str, labels)).items():
-        _check_unique(name, count)
+        check_unique(name, count)
     return Source(tuple(frame[label] for label in labels), tuple(map(str, labels)), True)
 
 
@@ -176,7 +177,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     data : DataFrame, optional
         Any eager frame that narwhals knows, such as pandas, polars or pyarrow.
     missing : {"raise", "drop"}, optional
-        Whether a missing value (NaN, None, null, NA) is an error, or drops its whole record.
+        Whether a missing value (NaN, None, null, NA) is an error, or drops its record.
 
     Returns
     -------
@@ -228,8 +229,11 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
     for row, value in enumerate(person):
         if not isinstance(value, Hashable) or isinstance(value, tuple):
             raise InputError(f"column {name}", "these are not names or numbers", "pass one column")
+        if isinstance(value, str):
+            value = value.strip()
         absent = value is None or type(value).__name__ in ("NAType", "NaTType")
-        if absent or value != value:  # no NaN of any kind equals itself
+        # No NaN of any kind equals itself.
+        if absent or value != value or (isinstance(value, str) and value in MISSING):
             raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
         if used[value] < most:
             kept.append(row)
@@ -276,7 +280,8 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
         )
 
 
-def _check_unique(name: str, count: int) -> None:
+def check_unique(name: str, count: int) -> None:
+    """Refuse a name that several columns have."""
     if count > 1:
         raise InputError(
             f"column {safe_repr(name)}",
@@ -323,7 +328,7 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
         for label in labels
         if isinstance(wanted, str if isinstance(label, str) else _LABELS) and label == wanted
     ]
-    _check_unique(str(wanted), len(found))
+    check_unique(str(wanted), len(found))
     if found:
         return found[0]
     if not isinstance(wanted, str):
@@ -332,20 +337,24 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
             "with data=, x and y must be column names",
             "pass two names, or leave out data=",
         )
-    names = [str(label) for label in labels]
-    close = [repr(name) for name in difflib.get_close_matches(wanted, names)]
-    names = [repr(name) for name in names]
-    listed = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    remedy = did_you_mean(wanted, list(map(str, labels)))
     raise InputError(f"{role} = {safe_repr(wanted)}", "there is no such column", remedy)
 
 
 class Columns(Protocol):
-    """Columns by name, in memory or not."""
+    """Columns by name, in memory or not: what :class:`Source` and streamed columns share."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+
+    @property
+    def once(self) -> bool:
+        """Whether the records can be read only once."""
 
     def select(self, places: Sequence[int]) -> Self:
         """Return some of them."""
@@ -380,16 +389,12 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
     """
     called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
     if called in names:
+        check_unique(called, names.count(called))
         return names.index(called)
+    remedy = did_you_mean(called or "", names)
     if isinstance(names, Unlisted):
         width = f"{len(names)} column{'s' * (len(names) > 1)}"
         remedy = f"look at the first line: it must be a header, and was read as {width}"
-        raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
-    close = difflib.get_close_matches(called or "", names)
-    listed = ", ".join(map(repr, close or names[:10]))
-    if not close and len(names) > 10:
-        listed += ", ..."
-    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
     raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
 
 

@@ -111,11 +111,11 @@ Found = Source | Counting
 
 def find(*columns: Any, data: Any = None) -> Found:
     """Find columns in memory, in a stream or in a count table; no value is looked at."""
-    whole = counting(data)
-    if whole is None:
+    found = counting(data)
+    if found is None:
         return find_columns(*columns, data=data)
     each = zip(columns, ("x", "y"), strict=True)
-    return whole.select([position(name, whole.names, role) for name, role in each])
+    return found.select([position(name, found.names, role) for name, role in each])
 
 
 def find_all(data: Any) -> Found:
