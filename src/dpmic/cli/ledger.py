@@ -38,7 +38,8 @@ def create(
     """Make a ledger for a group of people. Its total is fixed once."""
     from dpmic.privacy.ledger import Ledger
 
-    _state(Ledger(path, epsilon, delta))
+    ledger = Ledger(path, epsilon, delta)
+    _output.say(f"{ledger.path}: {_amounts(ledger)}")
 
 
 @app.command(epilog="Example: dpmic ledger show people.ledger --json")
@@ -48,10 +49,6 @@ def show(path: Where, as_json: o.AsJson = False, as_csv: o.AsCsv = False) -> Non
     ledger = opened(path)
     entries = ledger.history()
     _output.show(_answer(ledger, entries), chosen)
-
-
-def _state(ledger: Ledger) -> None:
-    _output.say(f"{ledger.path}: {_amounts(ledger)}")
 
 
 def _amounts(ledger: Ledger) -> str:
@@ -108,7 +105,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def _words(question: str) -> str:
-    """Return a question of ours as people would put it, and any other as it is."""
+    """Return a query of dpmic in words, and any other text as it is."""
     asked = _parsed(question)
     if not isinstance(asked, dict) or not {"mechanism", "columns", "n"} <= asked.keys():
         return question
@@ -118,7 +115,7 @@ def _words(question: str) -> str:
 
 
 def _parsed(text: str | None) -> Any:
-    """Return what a JSON text says, or any other text as it is."""
+    """Return the value of a JSON text, and any other text as it is."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:
