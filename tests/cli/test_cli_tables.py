@@ -101,6 +101,9 @@ def test_plans(run):
     assert found["rows"][0]["value"] == planned["micr-laplace"].value
     rows = lines(run("plan", "--epsilon", "1", "--error", "0.05", "--csv")[1])
     assert int(rows[0]["n"]) == dpmic.plan(epsilon=1.0, error=0.05)["micr-laplace"].n
+    noisy = run("plan", "--n", "30", "--epsilon", "0.1")[1]
+    assert "is refused unless you pass --allow-noisy." in noisy
+    assert dpmic.plan(30, 0.1)["micr-laplace"].note.endswith("you pass allow_noisy=True")
 
 
 def test_a_ledger_is_made_and_shown(run, tmp_path):

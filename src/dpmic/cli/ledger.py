@@ -105,7 +105,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def _words(question: str) -> str:
-    """Return a question of ours as people would put it, and any other as it is."""
+    """Return a query of dpmic in words, and any other text as it is."""
     asked = _parsed(question)
     if not isinstance(asked, dict) or not {"mechanism", "columns", "n"} <= asked.keys():
         return question
@@ -115,7 +115,7 @@ def _words(question: str) -> str:
 
 
 def _parsed(text: str | None) -> Any:
-    """Return what a JSON text says, or any other text as it is."""
+    """Return the value of a JSON text, and any other text as it is."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:

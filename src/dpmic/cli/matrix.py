@@ -75,7 +75,7 @@ def matrix(
     ends = inputs.bounds(bounds, bounds_file)
     if statistic is o.Statistic.micr:
         chosen = chosen or list(ends)
-        _refuse_other(chosen, ends)
+        _refuse_unbounded(chosen, ends)
         options["bounds"] = {name: ends[name] for name in chosen}
     elif ends:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
@@ -90,7 +90,8 @@ def matrix(
     where.give(answers.matrix(result, top), lambda: _page(result, table, options))
 
 
-def _refuse_other(chosen: list[str], ends: dict[str, inputs.Ends]) -> None:
+def _refuse_unbounded(chosen: list[str], ends: dict[str, inputs.Ends]) -> None:
+    """Refuse MICr for columns without bounds."""
     for name in chosen:
         if name not in ends:
             raise ParameterError(

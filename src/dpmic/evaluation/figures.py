@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from dpmic._io import atomic_write
 from dpmic.errors import DependencyError
 from dpmic.evaluation.contenders import CONTENDERS, Contender, named
 from dpmic.evaluation.printed import BINS, in_bin
@@ -268,8 +269,10 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
     # identifiers inside the SVG are random and its date is now, unless told otherwise
     with matplotlib.rc_context({"svg.hashsalt": "dpmic", "svg.fonttype": "path"}):
-        figure.savefig(png, dpi=DPI, metadata={"Software": None})
-        figure.savefig(svg, metadata={"Date": None})
+        with atomic_write(png) as file:
+            figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None})
+        with atomic_write(svg) as file:
+            figure.savefig(file, format="svg", metadata={"Date": None})
     return png, svg
 
 

@@ -140,9 +140,8 @@ class _Given:
             setting = made.setting(place.n)
             found["scale"] = setting.noise.scale
             remarks = _beyond(surface, place.n, place.epsilon / self.rows), self._blind(found)
-            note = "; ".join(
-                filter(None, (note, *remarks, _refused(made, setting), _unit(mechanism)))
-            )
+            notes = (note, *remarks, _refused(made, setting), _unit(mechanism))
+            note = with_code("; ".join(filter(None, notes)))
         return Expected(
             mechanism=mechanism,
             needs_bounds=_needs_bounds(mechanism),
@@ -274,5 +273,5 @@ def _refused(mechanism: Mechanism, setting: CalibratedMechanism) -> str:
     try:
         mechanism.refuse_noisy(setting)
     except ParameterError:
-        return with_code("so noisy a release is refused unless you pass `allow_noisy=True`")
+        return "so noisy a release is refused unless you pass `allow_noisy=True`"
     return ""
