@@ -329,15 +329,15 @@ def _groups(result: Pairwise) -> Iterator[pyarrow.Table]:
 def _differences(stored: str, wanted: str) -> str:
     """Say what of one identity is not as in another."""
     one, other = _flat(json.loads(stored)), _flat(json.loads(wanted))
-    told = []
+    differences = []
     for name in sorted(one.keys() | other.keys()):
         was, now = one.get(name), other.get(name)
         if was == now:
             continue
         plain = name not in WORDS and all(isinstance(v, int | float | str) for v in (was, now))
         text = f"{name} = {safe_repr(was)} instead of {safe_repr(now)}"
-        told.append(text if plain else f"other {WORDS.get(name, name)}")
-    return ", ".join(told)
+        differences.append(text if plain else f"other {WORDS.get(name, name)}")
+    return ", ".join(differences)
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Work that can be stopped and taken up again, and whose numbers do not depend on the workers.
 
 The key of a task and the seed alone determine its random numbers. Its result is one file, named
-after key, seed and arguments, and written whole or not at all.
+after key, seed and arguments, and replaced in one step.
 """
 
 from __future__ import annotations
