@@ -76,7 +76,7 @@ def main() -> None:
     print(f"{'':<{WIDTH}} {'n':>6} {'pair':<6} {'ms':>9} {'peer ms':>10} {'peer/ours':>9}")
     for n in SIZES:
         for kind, (left, right) in tables(n).items():
-            whole_tables(n, kind, left, right)
+            tables_of_pairs(n, kind, left, right)
     for kind, (left, right) in tables(1000).items():
         single_calls(kind, *(np.ascontiguousarray(side[:, 0]) for side in (left, right)))
         by_range(kind, left, right)
@@ -84,7 +84,7 @@ def main() -> None:
     memory()
 
 
-def whole_tables(n: int, kind: str, left: np.ndarray, right: np.ndarray) -> None:
+def tables_of_pairs(n: int, kind: str, left: np.ndarray, right: np.ndarray) -> None:
     """Time for each pair, all entries of the matrix and the largest alone."""
     rows, columns, pairs = left.T.copy(), right.T.copy(), SIZES[n] ** 2
     full, largest, dropped, theirs = least(
@@ -94,7 +94,7 @@ def whole_tables(n: int, kind: str, left: np.ndarray, right: np.ndarray) -> None
         lambda: cstats(rows[:2], columns[:2], est="mic_e"),
         peer(rows[0], columns[0]),
     )
-    line("cross, whole matrices, a pair", n, kind, full / pairs, theirs)
+    line("cross, all entries, a pair", n, kind, full / pairs, theirs)
     line("cross, the maximum only, a pair", n, kind, largest / pairs, theirs)
     line("drop-in cstats('mic_e'), peer's master, a pair", n, kind, dropped / 4, theirs)
 
@@ -109,10 +109,10 @@ def by_range(kind: str, left: np.ndarray, right: np.ndarray) -> None:
     """MICr with few cells, against the peer's MICe with as many."""
     x, y, pairs = left[:, 0].copy(), right[:, 0].copy(), SIZES[1000] ** 2
     box, grids = ((-0.01, 1.01), (-2, 2)), {"B": 60, "c": 5}
-    whole = {"statistic": "micr", "bounds": [[ends] * SIZES[1000] for ends in box], "workers": 1}
+    options = {"statistic": "micr", "bounds": [[ends] * SIZES[1000] for ends in box], "workers": 1}
     together, alone, theirs = least(
         1000,
-        lambda: dpmic.cross(left, right, tic=True, **whole, **grids),
+        lambda: dpmic.cross(left, right, tic=True, **options, **grids),
         lambda: [dpmic.micr(x, y, bounds=box, **grids) for _ in range(20)],
         peer(x, y, 60.0, 5.0),
     )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import dpmic
 from dpmic.errors import ParameterError
-from dpmic.evaluation.objective import weights
 from dpmic.evaluation.relationships import family
+from dpmic.evaluation.tuning import weights
 from dpmic.parameters import errors
 from dpmic.parameters.errors import KINDS, Surface
 from dpmic.privacy import MICeLaplace, MICrLaplace

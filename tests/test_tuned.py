@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmic.evaluation.jobs import Run
-from dpmic.evaluation.objective import wsum
 from dpmic.evaluation.relationships import family
 from dpmic.evaluation.reproduce import FULL, TUNED_EPSILONS
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
-from dpmic.evaluation.tuning import mic_stars
+from dpmic.evaluation.tuning import mic_stars, wsum
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpmic.evaluation.consistency import COMPARED, GEOMETRIC
-from dpmic.evaluation.contenders import CONTENDERS
+from dpmic.evaluation.tables import CONTENDERS
 
 SIZES = (25, 250, 1000, 5000)
 EPSILONS = (1.0, 0.1)

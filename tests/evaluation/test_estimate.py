@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmic.evaluation.objective import wsum
+from dpmic.evaluation.tuning import wsum
 from dpmic.parameters.estimate import Calibration
 
 PLAIN = Calibration()

@@ -8,9 +8,9 @@ import pytest
 from dpmic.evaluation import expected, figures, reproduce, tuning
 from dpmic.evaluation.expected import EPSILONS, Sampling, measure, strata
 from dpmic.evaluation.jobs import Run
-from dpmic.evaluation.objective import expected_error, weights, wsum
 from dpmic.evaluation.relationships import family, noisy
 from dpmic.evaluation.scoring import SQUARE, Choice
+from dpmic.evaluation.tuning import expected_error, weights, wsum
 from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
 from dpmic.parameters.estimate import Calibration

@@ -6,8 +6,8 @@ import pytest
 
 from dpmic.errors import DependencyError
 from dpmic.evaluation import figures
-from dpmic.evaluation.contenders import CONTENDERS, named
 from dpmic.evaluation.grid_figure import grid_figure
+from dpmic.evaluation.tables import CONTENDERS, named
 
 NAMES = [
     "synthetic-1",

@@ -7,13 +7,13 @@ import pytest
 from project import ROOT
 from scipy import stats
 
-from dpmic.evaluation import collections, figures, intervals, margins, reproduce, tables, tuning
+from dpmic.evaluation import collections, figures, intervals, reproduce, tables, tuning
 from dpmic.evaluation.expected import strata
 from dpmic.evaluation.intervals import LEVELS, Sampling, fit, held, measure
 from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.relationships import family, noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
-from dpmic.evaluation.unseen import unseen
+from dpmic.evaluation.unseen import FITTED_MARGINS, MARGINS, UNSEEN_MARGINS, unseen
 from dpmic.parameters import interval
 from dpmic.parameters.interval import KNOTS
 from dpmic.privacy import MICeLaplace, MICrLaplace
@@ -76,12 +76,12 @@ class TestUnseen:
             assert x.size == y.size == 50
 
     def test_axes_are_not_those_of_the_fit(self):
-        assert set(margins.FITTED) & set(margins.UNSEEN) == {("even", "even")}
+        assert set(FITTED_MARGINS) & set(UNSEEN_MARGINS) == {("even", "even")}
 
-    @pytest.mark.parametrize("name", margins.MARGINS)
+    @pytest.mark.parametrize("name", MARGINS)
     def test_margins_keep_ranks(self, name):
         x = np.linspace(0, 1, 999)
-        found = margins.MARGINS[name](x)
+        found = MARGINS[name](x)
         assert np.all(np.diff(found) >= 0)
         assert 0 <= found.min() < found.max() <= 1
         assert stats.rankdata(found)[1:-1] == pytest.approx(stats.rankdata(x)[1:-1])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpmic.evaluation.objective import expected_error, weights, wsum
 from dpmic.evaluation.simulation import clipped_laplace
+from dpmic.evaluation.tuning import expected_error, weights, wsum
 
 
 class TestWeights:

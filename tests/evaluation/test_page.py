@@ -6,8 +6,8 @@ import fabricated
 import pytest
 
 from dpmic.evaluation import figures
-from dpmic.evaluation.contenders import named
 from dpmic.evaluation.page import claims, inlined, page
+from dpmic.evaluation.tables import named
 
 SECTIONS = [
     "What this page is",

@@ -7,12 +7,11 @@ import pytest
 
 from dpmic.evaluation import histograms, parameters, printed
 from dpmic.evaluation.jobs import Run
-from dpmic.evaluation.objective import expected_error, wsum
 from dpmic.evaluation.parameters import PAPER_CELLS, PARTS, Effort, _Fit, published, tuned
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.simulation import histogram_matrix
-from dpmic.evaluation.tuning import Sizes, mic_stars, perturbed, scores
+from dpmic.evaluation.tuning import Sizes, expected_error, mic_stars, perturbed, scores, wsum
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace
 

@@ -7,10 +7,10 @@ import pytest
 
 import dpmic
 from dpmic.evaluation import plans, printed
-from dpmic.evaluation.contenders import CONTENDERS, named
 from dpmic.evaluation.plans import Scored, outputs, plan, rows
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
+from dpmic.evaluation.tables import CONTENDERS, named
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace

@@ -2,8 +2,8 @@ import pytest
 
 from dpmic.errors import ParameterError
 from dpmic.evaluation import printed
-from dpmic.evaluation.contenders import CONTENDERS
 from dpmic.evaluation.printed import MEDIANS, PARAMETERS, REAL, SYNTHETIC, Median, interpolated
+from dpmic.evaluation.tables import CONTENDERS
 
 NS = (25, 250, 500, 1000, 5000, 10000)
 COLLECTIONS = ("Spellman23", "Baseball", "Spellman4381")

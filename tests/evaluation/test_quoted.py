@@ -3,7 +3,7 @@
 import pytest
 
 from dpmic.evaluation import printed
-from dpmic.evaluation.quoted import READ_OFF, quoted
+from dpmic.evaluation.printed import READ_OFF, quoted
 
 
 def synthetic(mechanism, n, biases, epsilon=1.0):

@@ -6,10 +6,10 @@ import pytest
 import dpmic
 from dpmic.evaluation import real
 from dpmic.evaluation.collections import Collection, Column
-from dpmic.evaluation.contenders import CONTENDERS
 from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.plans import outputs, plan, rows
 from dpmic.evaluation.printed import MEDIANS
+from dpmic.evaluation.tables import CONTENDERS
 
 EPSILONS, ITERATIONS = (1.0, 0.1), 4
 KEYS = [contender.key for contender in CONTENDERS]

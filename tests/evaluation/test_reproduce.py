@@ -18,11 +18,11 @@ from dpmic import __version__, cli
 from dpmic.errors import InputError
 from dpmic.evaluation import consistency, figures, real, reproduce, tables, tuning
 from dpmic.evaluation.collections import DROPPED, FILES
-from dpmic.evaluation.contenders import CONTENDERS, named
 from dpmic.evaluation.jobs import Task
 from dpmic.evaluation.printed import EPSILONS, interpolated
 from dpmic.evaluation.relationships import R_SQUARED, noisy
 from dpmic.evaluation.reproduce import Scope
+from dpmic.evaluation.tables import CONTENDERS, named
 from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import _guards

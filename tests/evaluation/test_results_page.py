@@ -6,7 +6,7 @@ import pytest
 from project import ROOT
 
 from dpmic.evaluation import printed, tables
-from dpmic.evaluation.contenders import CONTENDERS
+from dpmic.evaluation.tables import CONTENDERS
 from dpmic.parameters import tuned
 
 FOLDER = ROOT / "docs" / "results"

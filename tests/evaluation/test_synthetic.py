@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from dpmic.evaluation import plans, synthetic
-from dpmic.evaluation.contenders import CONTENDERS
 from dpmic.evaluation.jobs import Run
-from dpmic.evaluation.objective import weights, wsum
 from dpmic.evaluation.plans import plan, rows
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE
-from dpmic.evaluation.tuning import mic_stars
+from dpmic.evaluation.tables import CONTENDERS
+from dpmic.evaluation.tuning import mic_stars, weights, wsum
 
 N, ITERATIONS, EPSILONS = 25, 3, (1.0, 0.1)
 COLUMNS = ["mechanism", "n", "epsilon", "distribution", "mic_star", "bias", "variance", "error"]

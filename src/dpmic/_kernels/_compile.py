@@ -1,4 +1,4 @@
-"""One way to compile: cached where a cache can be written, and told once."""
+"""One way to compile: cached where a cache can be written, with one message."""
 
 from __future__ import annotations
 

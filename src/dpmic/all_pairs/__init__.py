@@ -1,1 +1,1 @@
-"""Scores of whole tables: every pair of columns, streamed to a file and resumed from it."""
+"""Scores of tables: every pair of columns, streamed to a file and resumed from it."""

@@ -48,7 +48,7 @@ DROPPED: Mapping[str, str] = MappingProxyType(
         "POS": "the number of the field position, a category",
     }
 )
-"""The columns of the baseball table that are no performance statistics, and what they are.
+"""The columns of the baseball table that are not performance statistics, and what they are.
 
 The paper counts 129 "performance-related statistics" and does not list them. The table has 134
 columns; these five come first, and the 129 after them, from ``G`` to ``OBI%``, are all kept. The

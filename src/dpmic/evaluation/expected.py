@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from dpmic.evaluation import simulation
 from dpmic.evaluation.jobs import Arrays, Run, Task
-from dpmic.evaluation.objective import weights
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.tables import Table
-from dpmic.evaluation.tuning import mic_stars
+from dpmic.evaluation.tuning import mic_stars, weights
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 

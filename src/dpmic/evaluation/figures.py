@@ -15,9 +15,8 @@ import numpy as np
 
 from dpmic._io import atomic_write
 from dpmic.errors import DependencyError
-from dpmic.evaluation.contenders import CONTENDERS, Contender, named
 from dpmic.evaluation.printed import BINS, in_bin
-from dpmic.evaluation.tables import Table
+from dpmic.evaluation.tables import CONTENDERS, Contender, Table, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from dpmic.evaluation import simulation
 from dpmic.evaluation.jobs import Arrays, Run, Task
-from dpmic.evaluation.objective import weights, wsum
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE
-from dpmic.evaluation.tuning import TOLERANCE
+from dpmic.evaluation.tuning import TOLERANCE, weights, wsum
 
 __all__ = ["Cut", "Simulated", "best_cut", "cuts", "simulated"]
 

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.evaluation import margins
 from dpmic.evaluation.expected import sample_scores, sample_values, strata
 from dpmic.evaluation.jobs import Run, Task
-from dpmic.evaluation.margins import Reshaped
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE, Choice
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
+from dpmic.evaluation.unseen import FITTED_MARGINS, UNSEEN_MARGINS, Reshaped
 from dpmic.parameters.interval import KNOTS, Kind, Scores
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
@@ -59,8 +58,8 @@ class Sampling:
     @property
     def sampled(self) -> list[Reshaped]:
         """What samples are drawn from: all of them, on axes of several shapes."""
-        fitted = [Reshaped(q, margins.FITTED) for q in self.fitted]
-        return fitted + [Reshaped(q, margins.UNSEEN) for q in self.unseen]
+        fitted = [Reshaped(q, FITTED_MARGINS) for q in self.fitted]
+        return fitted + [Reshaped(q, UNSEEN_MARGINS) for q in self.unseen]
 
 
 @dataclass(frozen=True)

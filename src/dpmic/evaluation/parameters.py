@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dpmic.evaluation import histograms, printed
 from dpmic.evaluation.jobs import Run
-from dpmic.evaluation.objective import wsum
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.tables import Table
@@ -23,6 +22,7 @@ from dpmic.evaluation.tuning import (
     mic_stars,
     perturbed,
     scores,
+    wsum,
 )
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace, sensitivity

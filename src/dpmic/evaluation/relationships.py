@@ -70,7 +70,7 @@ class NoisyFunction:
     """A mixture of round Gaussians along a graph, restricted to the unit square.
 
     ``x`` and ``y`` are the centres and ``sigma`` their common standard deviation. A sample that
-    falls outside the square is drawn again, so the density is that of the whole mixture divided
+    falls outside the square is drawn again, so the density is that of the mixture divided
     by its mass inside.
     """
 

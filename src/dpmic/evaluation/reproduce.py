@@ -24,13 +24,12 @@ from dpmic.evaluation import (
     synthetic,
     tables,
 )
-from dpmic.evaluation.contenders import CONTENDERS, named
 from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.parameters import Effort
-from dpmic.evaluation.quoted import quoted
+from dpmic.evaluation.printed import quoted
 from dpmic.evaluation.relationships import R_SQUARED, NoisyFunction, family
 from dpmic.evaluation.simulation import published_grids
-from dpmic.evaluation.tables import Table
+from dpmic.evaluation.tables import CONTENDERS, Table, named
 from dpmic.evaluation.unseen import SIGMA, unseen
 from dpmic.parameters import tuned
 

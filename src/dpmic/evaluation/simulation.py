@@ -92,7 +92,7 @@ def noisy_table(
     """Run the simple baseline: one noisy table of parts x parts cells, and its information.
 
     Replacing a record changes two counts by one, so noise for epsilon / 2 in each makes the
-    whole table epsilon-DP. The information is divided by log2 of the parts.
+    table epsilon-DP. The information is divided by log2 of the parts.
     """
     cells = [
         np.searchsorted(range_cuts(interval, parts), values, side="right")

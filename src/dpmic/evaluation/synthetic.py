@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic.evaluation.jobs import Arrays, Run, Task
-from dpmic.evaluation.objective import wsum
 from dpmic.evaluation.plans import Entry, outputs, plan, rows
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE
 from dpmic.evaluation.tables import Table
-from dpmic.evaluation.tuning import mic_stars
+from dpmic.evaluation.tuning import mic_stars, wsum
 
 __all__ = ["measure"]
 

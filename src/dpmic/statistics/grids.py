@@ -306,13 +306,13 @@ class RangeFamily:
 def range_family(sizes: frozenset[int]) -> RangeFamily:
     """Draw the range equipartitions of the given sizes."""
     own = {size: _fractions(size) for size in sorted(sizes)}
-    union = np.unique(np.concatenate(list(own.values())))
-    union.setflags(write=False)
+    refinement = np.unique(np.concatenate(list(own.values())))
+    refinement.setflags(write=False)
     edges = {
-        size: np.concatenate(([0], np.searchsorted(union, cuts) + 1, [union.size + 1]))
+        size: np.concatenate(([0], np.searchsorted(refinement, cuts) + 1, [refinement.size + 1]))
         for size, cuts in own.items()
     }
-    return RangeFamily(union, MappingProxyType(edges))
+    return RangeFamily(refinement, MappingProxyType(edges))
 
 
 def range_cuts(interval: Interval, size: int) -> Floats:

@@ -75,18 +75,17 @@ def range_matrix(distribution: Distribution, bounds: Bounds, limits: Limits) -> 
     plan = steps(limits)
     size = plan[-1].columns - 1
     both = []
-    for turned in (False, True):
+    for fixed, free in ((0, 1), (1, 0)):  # the two orientations
         entries = np.full((size, size), np.nan)
         for i, step in enumerate(plan):
-            fixed, free = (1, 0) if turned else (0, 1)
             cuts = {
                 fixed: range_cuts(bounds[fixed], step.columns),
                 free: range_cuts(bounds[free], int(step.master)),
             }
             masses = distribution.masses(cuts[0], cuts[1])
-            bits = islice(_growing(masses.T if turned else masses), step.rows - 1)
+            bits = islice(_growing(masses.T if fixed else masses), step.rows - 1)
             entries[: step.rows - 1, i] = list(bits) / np.log2(np.arange(2, step.rows + 1))
-        both.append(entries.T if turned else entries)
+        both.append(entries.T if fixed else entries)
     return np.asarray(np.clip(np.fmax(*both), 0.0, 1.0))
 
 

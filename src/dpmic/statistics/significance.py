@@ -125,7 +125,7 @@ def permuted(
         size = min(most, permutations - first)
         if order.size <= MOST_SHUFFLED:
             with generator.bit_generator.lock:  # as numpy does
-                _kernels.permutations.shuffle(generator, x, order, tables[:size])
+                _kernels.counting.shuffle(generator, x, order, tables[:size])
         else:
             tables = _drawn(*margins, size, generator)
         yield tables[:size]

@@ -15,7 +15,7 @@ __all__ = ["gmic", "mas", "mcn", "mev", "mic", "tic"]
 Floats = NDArray[np.float64]
 
 MCN_TOLERANCE = 1e-4
-"""How far below the wished share of MIC an entry may lie in :func:`mcn`, as in minepy."""
+"""How far below the target share of MIC an entry may lie in :func:`mcn`, as in minepy."""
 
 
 def mic(matrix: Floats) -> float:

@@ -7,8 +7,8 @@ from html import escape
 from math import isnan
 from typing import Any
 
-from dpmic.evaluation.contenders import named
 from dpmic.evaluation.figures import TUNED, Table
+from dpmic.evaluation.tables import named
 
 __all__ = [
     "Html",
@@ -66,7 +66,7 @@ class Html(str):
 
 
 def document(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
-    """Return a whole page of (name, title, HTML) with its contents; it loads nothing."""
+    """Return a page of (name, title, HTML) with its contents; it loads nothing."""
     contents = "".join(f'<li><a href="#{name}">{head}</a></li>' for name, head, _ in sections)
     body = "\n".join(
         f'<section id="{name}" aria-labelledby="{name}-title">'
