@@ -1,10 +1,19 @@
 """Every private call, on one table: what the contract tests loop over."""
 
+import shutil
+import sqlite3
+import traceback
+
 import numpy as np
 import pandas as pd
 
 import dpmic
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy.bounds import BoundsQuery
+from dpmic.privacy.independence import IndependenceQuery
+from dpmic.privacy.pairwise import PairwiseQuery
+from dpmic.privacy.release import ReleaseQuery
+from dpmic.privacy.screen import ScreenQuery
 
 RNG = np.random.default_rng(11)
 N = 1200
@@ -79,3 +88,30 @@ QUERIES = {
     ),
 }
 """What the ledger must know again: its keys are in golden/ledger_keys.json."""
+
+KINDS = (ReleaseQuery, ScreenQuery, PairwiseQuery, IndependenceQuery, BoundsQuery)
+SECRET = 0.123456789012345
+
+
+def committed(path):
+    """Return how many charges another process would find after a crash now."""
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    connection = sqlite3.connect(copy)
+    (rows,) = connection.execute("SELECT count(*) FROM entries").fetchone()
+    connection.close()
+    return rows
+
+
+def leaks(error):
+    """Search all that a crash reporter finds: texts, local variables, closures, contexts."""
+    seen = []
+    while error is not None:
+        told = traceback.TracebackException.from_exception(error, capture_locals=True)
+        seen.append("".join(told.format()))
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            for value in frame.f_locals.values():
+                cells = getattr(value, "__closure__", None) or ()
+                seen += [repr(cell.cell_contents) for cell in cells]
+        error = error.__cause__ or error.__context__
+    return "0.1234567" in "".join(seen)

@@ -31,6 +31,9 @@ class Budget:
     total, spent, remaining = 4.0, 1.5, 2.5
     total_delta, spent_delta, remaining_delta = 1e-5, 1e-6, 9e-6
 
+    def balance(self):
+        return self
+
 
 @functools.cache
 def results():

@@ -282,19 +282,6 @@ def test_people_and_ledger(tmp_path):
         ask(ledger=ledger, dataset="people")
 
 
-def test_stored_answers_have_one_length(tmp_path, monkeypatch):
-    stored, settle = [], dpmic.Ledger.settle
-
-    def kept(ledger, question, draw, **names):
-        return settle(ledger, question, lambda: stored.append(draw()) or stored[-1], **names)
-
-    monkeypatch.setattr(dpmic.Ledger, "settle", kept)
-    ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=50)
-    answers = [ask(ledger=ledger, dataset=str(i), epsilon=0.3) for i in range(20)]
-    assert len({estimate.interval for estimate in answers}) > 3
-    assert len({len(text) for text in stored}) == 1
-
-
 def test_no_exception_depends_on_values():
     """Any finite column gives an answer, also where all noise is at its worst."""
     for column in COLUMNS.values():

@@ -1,6 +1,11 @@
-"""What every private call has in common: a dataset, the state of the process, whose rows count."""
+"""One contract for every private call: prepared from public facts, refused for nothing, run once.
 
+Further attacks on errors: test_refusals.py. What is particular to a call: its own file.
+"""
+
+import dataclasses
 import json
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -10,10 +15,24 @@ import numpy as np
 import pandas as pd
 import private_calls
 import pytest
-from private_calls import BOX, CALLS, QUERIES, RNG, TABLE, N
+from private_calls import (
+    BOX,
+    CALLS,
+    KINDS,
+    MECHANISMS,
+    QUERIES,
+    RNG,
+    SECRET,
+    TABLE,
+    N,
+    committed,
+    leaks,
+)
 from project import ROOT
 
 import dpmic
+from dpmic.privacy import _guards, noise
+from dpmic.privacy.query import Query, padded
 
 FRAME = TABLE.drop(columns="who")
 STORED = json.loads((ROOT / "tests/golden/ledger_keys.json").read_text())
@@ -22,6 +41,254 @@ STORED = json.loads((ROOT / "tests/golden/ledger_keys.json").read_text())
 @pytest.fixture
 def ledger(tmp_path):
     return dpmic.Ledger(tmp_path / "people.ledger", epsilon=20.0)
+
+
+# What is prepared is what runs
+
+
+def caught(monkeypatch, ask, **options):
+    """Return the query that a call prepares, which is not run."""
+    found = []
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(Query, "run", lambda self: found.append(self))
+        ask(TABLE.assign(age=np.nan), **options)  # no value is looked at
+    (query,) = found
+    return query
+
+
+def test_a_query_says_what_will_be_published(monkeypatch, ledger):
+    """Its n, its unit, its cost and its key are known before a value is read."""
+    for name, ask in QUERIES.items():
+        options = {"ledger": ledger, "dataset": name}
+        query, stored = caught(monkeypatch, ask, **options), STORED[name]
+        result = query.result.from_json(stored["answer"])
+        assert query.key == stored["question"], name
+        assert (query.n, query.epsilon) == (result.n, result.epsilon), name
+        assert query.delta == getattr(result, "delta", 0.0), name
+        assert (query.unit.person, query.unit.rows) == (result.person, result.rows_per_person)
+        assert query.stored() is None
+        if hasattr(result, "half_width"):
+            assert f"within {result.half_width:.2g} of the score" in query.noise_in_words
+        for word in (query.publishes, f"n={query.n}", "epsilon="):
+            assert word in repr(query)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            query.person = "another"
+        with pytest.raises(TypeError, match="a query refers to private data"):
+            pickle.dumps(query)
+    assert ledger.history() == []
+
+
+def test_the_order_of_steps(monkeypatch, ledger):
+    """Ask, check, read, get ready, charge, compute, then draw and store under the lock."""
+    steps = []
+
+    def noted(kind, step):
+        real = getattr(kind, step)
+        return lambda *args, **names: steps.append(step) or real(*args, **names)
+
+    for kind in KINDS:
+        for step in ("read", "load", "compute", "publish"):
+            monkeypatch.setattr(kind, step, noted(kind, step))
+    for step in ("find", "check", "spend", "settle"):
+        monkeypatch.setattr(dpmic.Ledger, step, noted(dpmic.Ledger, step))
+    for name, ask in CALLS.items():
+        steps.clear()
+        ask(FRAME, ledger=ledger, dataset=name)
+        expected = ["find", "check", "read", "load", "spend", "compute", "settle", "publish"]
+        assert steps == [*expected, "find"], name  # read back after the commit
+        steps.clear()
+        ask(FRAME, ledger=ledger, dataset=name)
+        assert steps == ["find"], name
+        steps.clear()
+        ask(FRAME)
+        assert steps == ["read", "compute", "publish"], name
+    for name, mechanism in MECHANISMS.items():
+        steps.clear()
+        mechanism.release("age", "dose", data=FRAME)
+        assert steps == ["read", "compute", "publish"], name
+
+
+def test_without_a_ledger_nothing_is_written_and_read_back(monkeypatch):
+    """What is returned is what was drawn, and it survives JSON all the same."""
+
+    def never(*_, **__):
+        raise AssertionError("no JSON is needed")
+
+    found = []
+    with monkeypatch.context() as patch:
+        patch.setattr("dpmic.results.published.Published.to_json", never)
+        patch.setattr("dpmic.results.published.Published.from_json", never)
+        found += [ask(FRAME, dataset="visits") for ask in CALLS.values()]
+        found += [one.release("age", "dose", data=FRAME) for one in MECHANISMS.values()]
+    for published in found:
+        assert type(published).from_json(published.to_json()) == published
+        assert published.replayed is None
+    assert [one.dataset for one in found] == ["visits"] * len(CALLS) + [None] * len(MECHANISMS)
+
+
+def test_the_charge_is_committed_before_anything_is_drawn(monkeypatch, ledger):
+    seen = []
+    for kind in (noise.Laplace, noise.LaplaceVector, noise.Gaussian, noise.Geometric, noise.TopK):
+        method = "choose" if kind is noise.TopK else "add"
+        real = getattr(kind, method)
+        monkeypatch.setattr(
+            kind, method, lambda *a, f=real: (seen.append(committed(ledger.path)), f(*a))[1]
+        )
+    for charges, (name, ask) in enumerate(CALLS.items(), start=1):
+        seen.clear()
+        ask(FRAME, ledger=ledger, dataset=name)
+        assert set(seen) == {charges}, name
+
+
+# What is refused costs nothing, and says nothing
+
+
+REFUSED = {
+    "epsilon = 0": {"epsilon": 0},
+    "epsilon = 11: above 10": {"epsilon": 11},
+    "epsilon = 1e-10: so small a loss": {"epsilon": 1e-10},
+    "rows_per_person = 0": {"rows_per_person": 0},
+    "rows_per_person = 1.5": {"rows_per_person": 1.5},
+    "person = 'nobody': there is no such column": {"person": "nobody"},
+    "dataset = ' '": {"dataset": " "},
+    "name = a bytes of 1": {"name": b"a"},
+    "must know which data each belongs to": {"dataset": None},
+    "it is not a Ledger": {"ledger": 3},
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_refused_costs_nothing(ledger, name):
+    for words, options in REFUSED.items():
+        if name == "test" and "rows_per_person" in options:
+            continue  # several rows of a person would void its p-value
+        with pytest.raises(dpmic.DpmicError, match=words):
+            CALLS[name](FRAME, **{"ledger": ledger, "dataset": "visits", **options})
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_outside_the_domain_are_refused_without_a_word_about_them(ledger, name):
+    for bad in (np.nan, np.inf, -np.inf):
+        frame = FRAME.assign(age=[*FRAME["age"][:-2], SECRET, bad])
+        with pytest.raises(dpmic.InputError, match="column age: .*non-numeric values") as refused:
+            CALLS[name](frame, ledger=ledger, dataset="visits")
+        error = refused.value
+        assert error.__context__ is error.__cause__ is None
+        assert not leaks(error)
+        text = str(error).replace("infin", "").replace("float64", "")
+        assert not any(word in text for word in ("nan", "inf ", "1 of", str(N - 1)))
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_too_little_budget_is_refused_before_data_is_read(tmp_path, name):
+    small = dpmic.Ledger(tmp_path / "small.ledger", epsilon=0.5)
+    with pytest.raises(dpmic.BudgetError, match="has spent 0 of 0.5"):
+        CALLS[name](FRAME.assign(age=np.nan), ledger=small, dataset="visits")
+    assert small.history() == []
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_large_epsilon_must_be_meant(name):
+    published = CALLS[name](FRAME, epsilon=20.0, allow_large_epsilon=True)
+    assert published.epsilon == pytest.approx(20)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in ("test", "bounds")])
+def test_noise_that_hides_everything_must_be_meant(ledger, name):
+    kept = {"ledger": ledger, "dataset": "visits", "epsilon": 0.01}
+    with pytest.raises(dpmic.ParameterError, match="allow_noisy=True"):
+        CALLS[name](FRAME.assign(age=np.nan), **kept)
+    assert ledger.history() == []
+    assert CALLS[name](FRAME, **kept, allow_noisy=True).epsilon == pytest.approx(0.01)
+
+
+# Failures after the charge
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_charged_query_without_an_answer_is_free(ledger, name, monkeypatch):
+    """As after a crash between the charge and the answer."""
+    kept = {"ledger": ledger, "dataset": "visits", "epsilon": 9.0}
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            dpmic.Ledger, "settle", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            CALLS[name](FRAME, **kept)
+    ledger.spend("another", ledger.remaining, dataset="visits")
+    assert CALLS[name](FRAME, **kept).n == N
+    assert len(ledger.history()) == 2
+
+
+@pytest.mark.parametrize("name", [*CALLS, *MECHANISMS])
+@pytest.mark.parametrize("broken", ["publish", "to_json", "settle"])
+def test_a_failure_inside_shows_no_score(ledger, monkeypatch, name, broken):
+    """Whatever breaks after the score is known, nothing that the error reaches holds it."""
+    kept = {"ledger": ledger, "dataset": "visits"}
+    if name in MECHANISMS:
+        if broken != "publish":
+            return  # which need no ledger
+        kept = {}
+    ask = CALLS.get(name) or (lambda data: MECHANISMS[name].release("age", "dose", data=data))
+    published = ask(FRAME)
+
+    def failing(self, *exact, **__):
+        raise RuntimeError("broken")
+
+    for kind in KINDS:
+        monkeypatch.setattr(kind, "compute", lambda *_: [SECRET])
+        monkeypatch.setattr(kind, "publish", lambda *_: published)
+        if broken == "publish":
+            monkeypatch.setattr(kind, "publish", failing)
+    if broken == "to_json":
+        monkeypatch.setattr(type(published), "to_json", failing)
+    if broken == "settle":
+        monkeypatch.setattr(dpmic.Ledger, "settle", failing)
+    with pytest.raises(RuntimeError) as found:
+        ask(FRAME, **kept)
+    assert not leaks(found.value)
+    assert len(ledger.history()) == bool(kept)
+
+
+def test_the_search_for_the_score_can_succeed():
+    """The same search finds a score that an unshielded failure leaves in a frame."""
+
+    def careless():
+        score = SECRET
+        raise RuntimeError(f"failed with {score > 0}")
+
+    with pytest.raises(RuntimeError) as found:
+        careless()
+    assert leaks(found.value)
+
+
+# What is said
+
+
+def test_the_reminder_of_bounds_is_said_once(monkeypatch):
+    """Unconditionally, by the first call that takes bounds, and at the caller's line."""
+    with_bounds = [name for name in CALLS if name not in ("mice-laplace", "test", "bounds")]
+    for first in with_bounds:
+        monkeypatch.setattr(_guards, "_reminded", False)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for name in (first, *with_bounds):
+                CALLS[name](FRAME)
+        (reminder,) = said
+        assert reminder.category is dpmic.BoundsReminder
+        assert reminder.filename == private_calls.__file__
+
+
+def test_every_warning_is_said_once():
+    few = FRAME[:40]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        CALLS["bounds"](few, epsilon=0.1, name="old")
+    kinds = [warning.category for warning in said]
+    assert kinds == [DeprecationWarning, dpmic.NoiseWarning]
 
 
 # What a ledger holds
@@ -51,6 +318,18 @@ def test_what_is_stored_is_as_long_as_before(ledger):
         ask(FRAME, ledger=ledger, dataset=name)
     for entry in ledger.history():
         assert len(entry.answer) == len(STORED[entry.dataset]["answer"]), entry.dataset
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_stored_has_one_length(name):
+    """A disk that is nearly full must not prefer short answers, such as a clipped 0."""
+    options = {"epsilon": 0.02} | ({} if name in ("test", "bounds") else {"allow_noisy": True})
+    options |= {"draws": 96} if name == "test" else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        drawn = [CALLS[name](FRAME, **options) for _ in range(20)]
+    assert len({len(one.to_json()) for one in drawn}) > 1
+    assert len({len(padded(one)) for one in drawn}) == 1
 
 
 # Which data an answer belongs to

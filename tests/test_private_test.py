@@ -271,19 +271,6 @@ def test_null_draws_do_not_hold_the_ledger(tmp_path, monkeypatch):
     assert inside[0]
 
 
-def test_stored_answers_have_one_length(tmp_path, monkeypatch):
-    stored, settle = [], dpmic.Ledger.settle
-
-    def kept(ledger, question, draw, **names):
-        return settle(ledger, question, lambda: stored.append(draw()) or stored[-1], **names)
-
-    monkeypatch.setattr(dpmic.Ledger, "settle", kept)
-    ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=50)
-    answers = {ask(ledger=ledger, dataset=str(i), draws=96, epsilon=0.1) for i in range(40)}
-    assert len({len(text) for text in stored}) == 1
-    assert len({len(repr(answer.pvalue)) for answer in answers}) > 1
-
-
 def test_nothing_shows_the_score(monkeypatch):
     exact, real = [], RankTables.score
     monkeypatch.setattr(RankTables, "score", lambda *a: exact.append(real(*a)) or exact[-1])

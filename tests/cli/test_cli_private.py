@@ -170,6 +170,55 @@ def test_yes_spends_once(run, answering, command):
     assert ledger.spent == pytest.approx(1)
 
 
+@pytest.mark.parametrize("command", PRIVATE)
+def test_a_stored_answer_needs_no_consent(run, answering, command):
+    """Nothing is spent, so nobody is asked, and --yes is not needed."""
+    ledger = budget(run)
+    given = (*PRIVATE[command], "--one-row-per-person", *KEPT, "--json")
+    code, out, err = run(*given)
+    assert (code, out, ledger.spent) == (2, "", 0)
+    assert "--yes: nobody can be asked here whether to spend" in err
+    first = json.loads(run(*given, "--yes")[1])
+    for ask in (run, lambda *words: answering("", *words)):
+        code, out, err = ask(*given)
+        assert code == 0
+        assert "from the ledger; nothing was spent" in err
+        assert "Spend it?" not in err
+        assert {**json.loads(out), "replayed": None} == first
+    assert ledger.spent == pytest.approx(1)
+
+
+def test_what_was_charged_is_finished_unasked(run, monkeypatch):
+    """As after a crash between the charge and the answer."""
+    ledger = budget(run, "1")
+    given = (*RELEASE, "--one-row-per-person", *KEPT)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            dpmic.Ledger, "settle", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
+        code, _, err = run(*given, "--yes")
+    assert code == 130
+    assert "the same command finishes it at no cost" in err
+    assert run(*given)[0] == 0
+    assert len(ledger.history()) == 1
+
+
+def test_what_is_shown_is_what_runs(run, answering, monkeypatch):
+    """One query: prepared once, shown, and run."""
+    from dpmic.privacy.query import Query
+
+    shown, real = [], Query.run
+    monkeypatch.setattr(
+        "dpmic.cli.spending._shown", lambda query, _: shown.append(query) or [("what", "x")]
+    )
+    monkeypatch.setattr(Query, "run", lambda self: shown.append(self) or real(self))
+    for command in PRIVATE.values():
+        assert answering("y\n", *command, "--one-row-per-person")[0] == 0
+        one, other = shown
+        assert one is other
+        shown.clear()
+
+
 @pytest.mark.parametrize(
     ("answers", "unit"),
     [

@@ -17,7 +17,7 @@ from dpmic._validate import Limits
 from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy._guards import opened, private, private_pair
-from dpmic.privacy.query import Terms, checked_epsilon, checked_rows
+from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
 from dpmic.statistics.counts.sources import Counting, Found
 
@@ -69,19 +69,9 @@ class Mechanism(ABC):
     @private
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
         """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
-        from dpmic.privacy.release import prepare
+        from dpmic.privacy.release import release
 
-        return prepare(x, y, self.terms(), data=data, mechanism=self).run()
-
-    def terms(self, **given: Any) -> Terms:
-        """Return the terms of a release by this mechanism; ``given`` is what it does not know."""
-        return Terms.checked(
-            epsilon=self.epsilon,
-            rows_per_person=self.rows_per_person,
-            allow_large_epsilon=self.allow_large_epsilon,
-            allow_noisy=self.allow_noisy,
-            **given,
-        )
+        return release(x, y, data=data, mechanism=self)
 
     def known(self, source: Found) -> Found:
         """Return a source whose number of records is known; rows that come once are counted."""

@@ -178,7 +178,11 @@ def _most_telling(first: Floats, second: Floats, miss: float) -> tuple[Event, bo
 
 
 def _log_ratio(likely: int, unlikely: int, runs: int, miss: float) -> float:
-    """Return a lower bound on log(p / q): each side may be missed with probability miss / 2."""
+    """Return a lower bound on log(p / q): each side may be missed with probability miss / 2.
+
+    Clopper and Pearson's bounds by quantiles of the beta distribution: scipy's binomtest finds the
+    same by a root search, whose absolute tolerance is too coarse for rare events.
+    """
     from scipy.special import betaincinv
 
     p = betaincinv(likely, runs - likely + 1, miss / 2) if likely else 0.0

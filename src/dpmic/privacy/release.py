@@ -24,8 +24,8 @@ __all__ = ["MECHANISMS", "ReleaseQuery", "prepare", "release"]
 MECHANISMS: dict[str, type[MICrLaplace] | type[MICeLaplace] | type[MICrGeometric]] = {
     kind.name: kind for kind in (MICrLaplace, MICeLaplace, MICrGeometric)
 }
-TERMS = ("rows_per_person", "allow_large_epsilon", "allow_noisy")
-"""Options of mechanisms that all private calls share."""
+TERMS = ("epsilon", "rows_per_person", "allow_large_epsilon", "allow_noisy")
+"""What a mechanism shares with all private calls."""
 
 
 @private
@@ -90,16 +90,16 @@ def release(
     >>> 0.9 < published.value <= 1, published.n
     (True, 5000)
     """
-    account = {"person": person, "ledger": ledger, "dataset": dataset, "name": name}
     if isinstance(mechanism, Mechanism):
         if epsilon is not None or bounds is not None or options:
             raise ParameterError(
                 "mechanism", "an object has its own epsilon, bounds and options", "pass it alone"
             )
-        terms = mechanism.terms(**account)
+        shared = {option: getattr(mechanism, option) for option in TERMS}
     else:
-        shared = {option: options.pop(option) for option in TERMS if option in options}
-        terms = Terms.checked(epsilon=epsilon, **shared, **account)
+        given = {option: options.pop(option) for option in TERMS if option in options}
+        shared = {"epsilon": epsilon, **given}
+    terms = Terms.checked(person=person, ledger=ledger, dataset=dataset, name=name, **shared)
     return prepare(x, y, terms, data=data, bounds=bounds, mechanism=mechanism, **options).run()
 
 
@@ -233,5 +233,5 @@ def _mechanism(
         )
     if "bounds" in kind.__dataclass_fields__:
         options = {"bounds": None, **options}  # None is refused with the reason
-    shared = {option: getattr(terms, option) for option in ("epsilon", *TERMS)}
+    shared = {option: getattr(terms, option) for option in TERMS}
     return kind(**shared, **options)

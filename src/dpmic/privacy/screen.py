@@ -307,15 +307,14 @@ def best_split(candidates: int, top: int, epsilon: float, sensitivity: float) ->
 
 def _inclusion(scores: Floats, top: float, scale: float) -> Floats:
     """Return probabilities of being selected that add up to ``top``."""
+    from scipy.optimize import brentq
+
     logits = (scores - scores[-1]) / scale
-    low, high = -50.0, -float(logits[0]) + 50.0
-    for _ in range(60):  # the sum rises with t: bisect its logarithm
-        middle = (low + high) / 2
-        if _included(logits, middle).sum() < top:
-            low = middle
-        else:
-            high = middle
-    return _included(logits, high)
+
+    def excess(log_t: float) -> float:  # rises with t
+        return float(_included(logits, log_t).sum()) - top
+
+    return _included(logits, brentq(excess, -50.0, -float(logits[0]) + 50.0))
 
 
 def _included(logits: Floats, log_t: float) -> Floats:

@@ -50,34 +50,8 @@ ESTIMATED = (Screening, PairwiseRelease, HistogramRelease, Release)
 class Budget(Protocol):
     """What a page says of a ledger."""
 
-    @property
-    def total(self) -> float:
-        """The epsilon of the group."""
-        ...
-
-    @property
-    def spent(self) -> float:
-        """The epsilon spent so far."""
-        ...
-
-    @property
-    def remaining(self) -> float:
-        """The epsilon that is left."""
-        ...
-
-    @property
-    def total_delta(self) -> float:
-        """The delta of the group."""
-        ...
-
-    @property
-    def spent_delta(self) -> float:
-        """The delta spent so far."""
-        ...
-
-    @property
-    def remaining_delta(self) -> float:
-        """The delta that is left."""
+    def balance(self) -> Any:
+        """Return what the group has, has spent and has left, of epsilon and of delta."""
         ...
 
 
@@ -224,18 +198,19 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
         cost["this result, delta"] = format_ceil(delta)
     if ledger is None:
         return Part("What was spent", facts(cost) + paragraphs(note))
-    total, spent, left = ledger.total, ledger.spent, ledger.remaining
+    now = ledger.balance()
     cost |= {
-        "spent so far, epsilon": f"{format_ceil(spent)} of {format_floor(total)}",
-        "left, epsilon": format_floor(left),
+        "spent so far, epsilon": f"{format_ceil(now.spent)} of {format_floor(now.total)}",
+        "left, epsilon": format_floor(now.remaining),
     }
-    if ledger.total_delta:
-        spent_delta = format_ceil(ledger.spent_delta)
+    if now.total_delta:
+        spent_delta = format_ceil(now.spent_delta)
         cost |= {
-            "spent so far, delta": f"{spent_delta} of {format_floor(ledger.total_delta)}",
-            "left, delta": format_floor(ledger.remaining_delta),
+            "spent so far, delta": f"{spent_delta} of {format_floor(now.total_delta)}",
+            "left, delta": format_floor(now.remaining_delta),
         }
-    drawn = meter(spent / total, f"{100 * spent / total:.0f}% of the budget of epsilon is spent")
+    share = now.spent / now.total
+    drawn = meter(share, f"{100 * share:.0f}% of the budget of epsilon is spent")
     return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
 
 
