@@ -226,7 +226,7 @@ class TestRefusals:
         made = released(name, 1000, 1.0, 0.5, **own)
         with pytest.raises(dpmic.ParameterError, match=f"{option} = .*default"):
             made.estimate_interval()
-        shown = made._shown_estimates()
+        shown = made.known_estimates()
         assert shown.rows == ((None, None, None),)
         assert shown.note.startswith("not known: ")
 

@@ -52,7 +52,7 @@ def test_an_answer_is_never_given_for_another_dataset(ledger, name):
     assert (first.replayed, other.replayed) == (None, None)
     assert again.replayed == ledger.history()[0].answered_at
     assert again == first
-    told = f"(stored answer of {again.drawn_on})"
+    told = f"stored answer of {again.drawn_on}"
     assert told in repr(again)
     assert told in again._repr_html_()
     assert "stored answer" not in repr(first) + first._repr_html_()

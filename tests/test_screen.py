@@ -33,7 +33,7 @@ from dpmic.privacy import MICrLaplace, noise, tables
 from dpmic.privacy.pairwise import _least_noise
 from dpmic.privacy.screen import _plan, _text
 from dpmic.privacy.split import SHARES, best_split, expected_error
-from dpmic.results import noises
+from dpmic.results import uncertainty
 
 UNIT = ((0, 1), (0, 1))
 
@@ -475,7 +475,7 @@ def test_the_default_split_is_nearly_the_best_by_simulation():
 
 
 def half_width(noise):
-    return noises.half_width(noise.kind, noise.added.scale, 0.95)
+    return uncertainty.half_width(noise.kind, noise.added.scale, 0.95)
 
 
 def test_the_guide_prints_what_is_computed():
@@ -490,7 +490,7 @@ def test_the_guide_prints_what_is_computed():
         share = best_split(int(pairs), 5, epsilon, change)
         unit = 5 * change / epsilon
         computed = {
-            screened: noises.half_width("laplace", unit / (1 - share), 0.95),
+            screened: uncertainty.half_width("laplace", unit / (1 - share), 0.95),
             pure: half_width(_least_noise(change, int(pairs), epsilon, 0)),
             relaxed: half_width(_least_noise(change, int(pairs), epsilon, 1e-6)),
         }

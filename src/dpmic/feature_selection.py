@@ -18,7 +18,7 @@ from dpmic.all_pairs import significance
 from dpmic.all_pairs.significance import CELLS, FINER, Draws, Null, Pools
 from dpmic.all_pairs.work import Side, Work
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.results.pairing import Pairing
+from dpmic.results import Pairing
 from dpmic.statistics.classes import ClassPair
 from dpmic.statistics.methods import Method, refuse_large_unconstrained
 

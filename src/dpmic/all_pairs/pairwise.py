@@ -20,8 +20,7 @@ from dpmic.all_pairs.work import Side, Work
 from dpmic.all_pairs.workers import as_found
 from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.frames import LEAST_RECORDS, Missing
-from dpmic.results import Pairwise
-from dpmic.results.pairing import Pairing
+from dpmic.results import Pairing, Pairwise
 from dpmic.statistics.counted import count
 from dpmic.statistics.counts import sources
 from dpmic.statistics.counts.sources import Counting, Found

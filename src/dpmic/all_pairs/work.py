@@ -16,7 +16,7 @@ from dpmic._validate import Interval, Limits
 from dpmic.all_pairs import significance
 from dpmic.all_pairs.significance import Draws, Null
 from dpmic.frames import LEAST_RECORDS
-from dpmic.results.pairing import Pairing
+from dpmic.results import Pairing
 from dpmic.statistics import blocks, pruning, summaries
 from dpmic.statistics.counts.memory import Cut
 from dpmic.statistics.grids import Steps

@@ -19,10 +19,10 @@ from dpmic.cli.repeating import repeated
 from dpmic.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from dpmic import results
     from dpmic.privacy.charge import Account
     from dpmic.privacy.ledger import Ledger
     from dpmic.privacy.preview import Preview
-    from dpmic.results import published as results
 
 __all__ = ["Consent", "Unit", "opened"]
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.reminders import depth_of_caller
-from dpmic.results.published import Published
+from dpmic.results import Published
 from dpmic.statistics.counts.sources import Found
 
 __all__ = ["Account", "Steps", "account", "padded"]

@@ -21,7 +21,7 @@ from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.mechanisms import MICrLaplace
 from dpmic.privacy.reminders import refuse_noisy_value
 from dpmic.privacy.tables import Question, Table
-from dpmic.results import PairwiseRelease, noises
+from dpmic.results import PairwiseRelease, uncertainty
 
 __all__ = ["release_pairwise"]
 
@@ -134,7 +134,7 @@ class _Noise:
     ``added`` is what OpenDP calls; a single :class:`noise.Laplace` serves each score in turn.
     """
 
-    kind: noises.Kind
+    kind: uncertainty.Noise
     added: noise.Laplace | noise.LaplaceVector | noise.Gaussian
     epsilon: float
     delta: float
@@ -142,7 +142,7 @@ class _Noise:
     @property
     def mean(self) -> float:
         """The expected absolute noise of one score."""
-        return noises.mean(self.kind, self.added.scale)
+        return uncertainty.mean(self.kind, self.added.scale)
 
     def add(self, scores: Sequence[float]) -> list[float]:
         """Return the scores with fresh noise each."""

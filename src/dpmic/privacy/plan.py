@@ -13,7 +13,7 @@ from dpmic.parameters import errors
 from dpmic.parameters.errors import Surface
 from dpmic.privacy.domain import opened, private
 from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism, Mechanism, Setting
-from dpmic.results.plan import Expected, Kind, Plan
+from dpmic.results.plan import Expected, Plan, Quantity
 from dpmic.statistics.counts import sources
 
 __all__ = ["plan"]
@@ -30,7 +30,7 @@ def plan(
     epsilon: float | None = None,
     *,
     error: float | None = None,
-    of: Kind = "value",
+    of: Quantity = "value",
     rows_per_person: int = 1,
     allow_large_epsilon: bool = False,
 ) -> Plan:
@@ -75,7 +75,7 @@ def plan(
         else _validate.integer(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
         epsilon=_loss(epsilon, allow_large_epsilon),
         error=None if error is None else _wish(error),
-        of=cast(Kind, _validate.choice(of, "of", Kind)),
+        of=cast(Quantity, _validate.choice(of, "of", Quantity)),
         rows=_validate.integer(rows_per_person, "rows_per_person", least=1, most=2**31),
         allow_large=bool(allow_large_epsilon),
     )
@@ -111,7 +111,7 @@ class _Question:
     n: int | None
     epsilon: float | None
     error: float | None
-    of: Kind
+    of: Quantity
     rows: int
     allow_large: bool
 

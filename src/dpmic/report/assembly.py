@@ -26,11 +26,11 @@ from dpmic.results import (
     IndependenceTest,
     Pairwise,
     PairwiseRelease,
+    Published,
     Release,
     Score,
     Screening,
 )
-from dpmic.results.published import Published
 
 __all__ = ["Budget", "page"]
 
@@ -198,7 +198,7 @@ def _no_estimate() -> ParameterError:
 
 
 def _unknown(result: object) -> ParameterError:
-    known = [*PRIVATE, Pairwise, Score, IndependenceTest]
+    known: list[type[Any]] = [*PRIVATE, Pairwise, Score, IndependenceTest]
     listed = ", ".join(kind.__name__ for kind in known)
     return ParameterError(
         f"result = {safe_repr(result)}", "no page shows it", f"pass one of {listed}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-__all__ = ["Content", "Part", "decimals", "flat", "plural"]
+__all__ = ["Content", "Part", "decimals", "plural"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +58,3 @@ def plural(count: int, noun: str) -> str:
     ('1 pair', '1,200 pairs')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def flat(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Write parameters one to a line, as a person would.
-
-    Examples
-    --------
-    >>> flat({"bounds": {"age": [0.0, 120.0]}, "B": 64.0, "split": {"count": 0.2}})
-    {'bounds of age': '0 to 120', 'B': '64', 'split, count': '0.2'}
-    """
-    rows: dict[str, str] = {}
-    for name, value in parameters.items():
-        if isinstance(value, Mapping):
-            link = " of " if name == "bounds" else ", "
-            rows |= {f"{name}{link}{inner}": _plain(v) for inner, v in value.items()}
-        else:
-            rows[name] = _plain(value)
-    return rows
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.12g}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return (" to " if len(value) == 2 else ", ").join(map(_plain, value))
-    return str(value)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic.report.markup import shorten, text
-from dpmic.results import leading
+from dpmic.results.pairwise import strongest
 
-__all__ = ["MOST", "HeatMap", "heat_map", "strongest"]
+__all__ = ["MOST", "HeatMap", "heat_map", "strongest_part"]
 
 MOST = 40
 """Rows and columns of a heat map that can still be read."""
@@ -39,12 +39,12 @@ class HeatMap:
     columns: tuple[str, ...]
 
 
-def strongest(whole: HeatMap) -> HeatMap:
+def strongest_part(whole: HeatMap) -> HeatMap:
     """Return the part of a large matrix with the strongest pairs, in its own order."""
     shape = whole.values.shape
     if max(shape) <= MOST:
         return whole
-    places = leading.largest(whole.values.ravel(), ENOUGH)
+    places = strongest(whole.values.ravel(), ENOUGH)
     rows, columns = np.unravel_index(places, shape)
     if whole.rows == whole.columns:
         rows = columns = np.stack([rows, columns], axis=1).ravel()
