@@ -125,6 +125,14 @@ def test_a_screening_knows_the_longest_pair_it_could_have_selected(target):
         assert found._drawn_length() == (len(json.dumps(pair)) + 7, longest + 50)
 
 
+def test_a_screening_lists_all_that_was_selected():
+    found = made("screening")
+    many = {"pairs": found.pairs * 9, "values": found.values * 9, "estimates": found.estimates * 9}
+    more = dataclasses.replace(found, **many, candidates=27)
+    assert repr(more).count("\n") == 27
+    assert more._repr_html_().count("<tr>") == 27 + 3
+
+
 def test_a_published_result_says_whom_it_protects():
     result = report_kinds.results()["release"]
     for person, rows in ((None, 1), ("id", 1), (None, 3), ("id", 3)):

@@ -204,6 +204,9 @@ class Screening(ScoredPairs):
             "scale of the choice": f"{self.selection_scale:.6g}",
         }
 
+    def _leading(self) -> list[tuple[int, tuple[str, str]]]:
+        return list(enumerate(self.pairs))  # all of them: they were selected
+
     def _drawn_length(self) -> tuple[int, int]:
         drawn, most = super()._drawn_length()
         drawn += sum(len(json.dumps(pair)) for pair in self.pairs)

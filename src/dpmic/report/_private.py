@@ -7,12 +7,18 @@ import itertools
 import numpy as np
 
 from dpmic._format import format_ceil, format_complement
-from dpmic.report import words
-from dpmic.report.charts import Bar, bars, figure
-from dpmic.report.content import Content, Part, decimals, plural
-from dpmic.report.markup import Cell, Column, cards, pair, table
-from dpmic.report.matrices import MOST, HeatMap, heat_map, strongest_part
-from dpmic.report.planes import histogram
+from dpmic.report import _words as words
+from dpmic.report._figures import (
+    MOST_COLUMNS,
+    Bar,
+    HeatMap,
+    bars,
+    figure,
+    heat_map,
+    histogram,
+    strongest_part,
+)
+from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
 from dpmic.results import (
     BoundsEstimate,
     HistogramRelease,
@@ -226,12 +232,13 @@ def _estimated(guess: float | None, low: float | None, high: float | None) -> tu
 
 
 def _heat(result: PairwiseRelease) -> Part:
-    whole = HeatMap(result.matrix, result.names, result.names)
-    part = strongest_part(whole)
+    complete = HeatMap(result.matrix, result.names, result.names)
+    part = strongest_part(complete)
     drawing = heat_map(part, "Published values of all pairs")
     caption = "The published values, noise included: the fuller the colour, the larger."
-    if len(part.rows) < len(whole.rows):
-        caption += f" {MOST} of {len(whole.rows)} columns are known, those of the largest values."
+    if len(part.rows) < len(complete.rows):
+        caption += f" {MOST_COLUMNS} of {len(complete.rows)} columns are shown, "
+        caption += "those of the largest values."
     return Part("All pairs", figure(drawing, caption))
 
 

@@ -10,12 +10,18 @@ import numpy as np
 from dpmic._format import format_ceil
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import Pair
-from dpmic.report import words
-from dpmic.report.charts import figure, null
-from dpmic.report.content import Content, Part, decimals, plural
-from dpmic.report.markup import Cell, Column, cards, pair, table
-from dpmic.report.matrices import MOST, HeatMap, heat_map, strongest_part
-from dpmic.report.planes import MOST_POINTS, scatter
+from dpmic.report import _words as words
+from dpmic.report._figures import (
+    MOST_COLUMNS,
+    MOST_POINTS,
+    HeatMap,
+    figure,
+    heat_map,
+    null,
+    scatter,
+    strongest_part,
+)
+from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
 
@@ -47,12 +53,14 @@ def score(result: Score, points: Pair | None) -> Content:
 def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Content:
     """Show all pairs as a heat map and a table, and the points of one pair if they are there."""
     others = result.names if result.others is None else result.others
-    whole = HeatMap(result.matrix, result.names, others)
-    part = strongest_part(whole)
+    complete = HeatMap(result.matrix, result.names, others)
+    part = strongest_part(complete)
     name = STATISTICS.get(result.statistic, result.statistic)
     caption = f"{name} of each pair: the fuller the colour, the stronger."
-    if part is not whole:
-        caption += f" Columns of the strongest pairs are shown, at most {MOST} on each side."
+    if part is not complete:
+        caption += (
+            f" Columns of the strongest pairs are shown, at most {MOST_COLUMNS} on each side."
+        )
     reading = [words.MIC, words.CHANCE]
     reading += [words.TIC] if result.tic is not None else []
     reading += [words.PVALUES, words.QVALUES] if result.pvalues is not None else []
