@@ -16,7 +16,7 @@ from dpmic.evaluation.reproduce import FULL, TUNED_EPSILONS
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
 
 MECHANISMS = ("micr-laplace", "mice-laplace")

@@ -13,7 +13,7 @@ from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.simulation import histogram_matrix
 from dpmic.evaluation.tuning import Sizes, mic_stars, perturbed, scores
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
 
 N, SAMPLES = 25, 2

@@ -24,7 +24,7 @@ from dpmic.evaluation.printed import EPSILONS, interpolated
 from dpmic.evaluation.relationships import R_SQUARED, noisy
 from dpmic.evaluation.reproduce import Scope
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import reminders
 
 ROOT = Path(__file__).parents[2]

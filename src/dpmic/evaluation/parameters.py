@@ -24,7 +24,7 @@ from dpmic.evaluation.tuning import (
     perturbed,
     scores,
 )
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import sensitivity
 from dpmic.privacy.mechanisms import MICeLaplace, MICrLaplace
 

@@ -9,19 +9,18 @@ be more likely than another (docs/decisions/0017-estimate-interval.md).
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpmic.parameters import stored
 from dpmic.parameters.tuned import corners
 
-__all__ = ["KNOTS", "ScoreNoise", "Scores", "coverage", "lookup", "provenance", "simulated"]
+__all__ = ["KNOTS", "ScoreNoise", "Scores", "lookup", "provenance", "simulated"]
 
 Floats = NDArray[np.float64]
 ScoreNoise = Literal["laplace", "gaussian", "none"]
@@ -30,6 +29,8 @@ KNOTS = np.linspace(0.0, 1.0, 11)
 """The values of MIC* at which distributions are stored; between them numbers are interpolated."""
 STEPS = 1000
 """Parts of [0, 1] that are tried for MIC*."""
+
+_stored = partial(stored, "scores")
 
 
 @dataclass(frozen=True)
@@ -132,11 +133,6 @@ def provenance() -> dict[str, Any]:
     return dict(_stored()["provenance"])
 
 
-def coverage() -> list[dict[str, Any]]:
-    """Return how often intervals held MIC* of relationships that they were not fitted to."""
-    return list(_stored()["coverage"])
-
-
 @lru_cache(maxsize=1)
 def _rows() -> dict[str, dict[tuple[float, float], Floats]]:
     found: dict[str, dict[tuple[float, float], Floats]] = {}
@@ -144,9 +140,3 @@ def _rows() -> dict[str, dict[tuple[float, float], Floats]]:
         numbers = np.array([row["median"], row["below"], row["above"]])
         found.setdefault(row["mechanism"], {})[row["n"], row["epsilon"]] = numbers
     return found
-
-
-@lru_cache(maxsize=1)
-def _stored() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath("scores.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))

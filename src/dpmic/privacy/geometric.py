@@ -19,7 +19,7 @@ from dpmic._validate import Bounds, Limits
 from dpmic.errors import ParameterError
 from dpmic.frames import Pair
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy.domain import private_histogram
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options

@@ -22,7 +22,7 @@ from dpmic._validate import Bounds, Limits, Master
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.frames import Pair
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy.domain import private_counts
 from dpmic.privacy.mechanism import Mechanism, Setting, check_options

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 from dpmic import _validate
 from dpmic._validate import Limits
 from dpmic.errors import InputError, ParameterError
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy.asked import loss
 from dpmic.privacy.domain import opened, private, private_pair
 from dpmic.results import Release

@@ -9,8 +9,8 @@ from typing import Any, cast
 from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.errors import ParameterError
-from dpmic.parameters import errors
-from dpmic.parameters.errors import Surface
+from dpmic.parameters import expected
+from dpmic.parameters.expected import Surface
 from dpmic.privacy.domain import opened, private
 from dpmic.privacy.mechanisms import MECHANISMS, LaplaceMechanism, Mechanism, Setting
 from dpmic.results.plan import Expected, Plan, Quantity
@@ -79,10 +79,10 @@ def plan(
         rows=_validate.integer(rows_per_person, "rows_per_person", least=1, most=2**31),
         allow_large=bool(allow_large_epsilon),
     )
-    known = errors.surfaces()
+    known = expected.surfaces()
     tables = {name: known[name] for name in MECHANISMS if name in known}
     question.check(tables.values())
-    guess, guess_upper = errors.constant()
+    guess, guess_upper = expected.constant()
     return Plan(
         n=question.n,
         epsilon=question.epsilon,
@@ -130,7 +130,7 @@ class _Question:
     def row(self, mechanism: str, surface: Surface) -> Expected:
         """Return what is known of one mechanism: the place, the errors there, and the curve."""
         place = self._place(surface)
-        found: dict[str, Any] = dict.fromkeys(("scale", *errors.KINDS))
+        found: dict[str, Any] = dict.fromkeys(("scale", *expected.QUANTITIES))
         note = place.note
         if place.n is not None and place.epsilon is not None and not self._gap(surface):
             found = asdict(surface.at(place.n, place.epsilon / self.rows))
@@ -201,7 +201,7 @@ class _Question:
 
     def _blind(self, found: dict[str, Any]) -> str:
         """Say where always guessing 0.5 would be better."""
-        worse = found[self.of] > errors.constant()[0]
+        worse = found[self.of] > expected.constant()[0]
         return f"its {self.of} would err more than always guessing 0.5" if worse else ""
 
     def _curve(self, surface: Surface, place: _Place) -> tuple[tuple[float, float], ...]:

@@ -42,7 +42,7 @@ class Release(PublishedPair):
     estimate : float
         A guess of MIC*, the value in the whole population, with an interval of its own:
         :meth:`estimate_interval`. It follows from the value and from what is public, so it costs
-        no privacy (:mod:`dpmic.parameters.estimate`); of other statistics than MIC it is the
+        no privacy (:mod:`dpmic.parameters.tuned`); of other statistics than MIC it is the
         value. The number to show is ``value`` with its noise interval.
     mechanism, statistic : str
         How the number was made, and of what.
