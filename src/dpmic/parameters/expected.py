@@ -94,7 +94,7 @@ class Surface:
         return _crossing(self.along_epsilon(quantity, n), target * (1 + (ENOUGH - 1) / 2))
 
     def reaches(self, quantity: str, target: float, n: float, epsilon: float) -> bool:
-        """Tell whether an error is at most the target."""
+        """Return whether an error is at most the target."""
         return bool(getattr(self.at(n, epsilon), quantity) <= target * ENOUGH)
 
     def _nodes(

@@ -40,18 +40,20 @@ DIAMOND = "Diamond: the estimate of MIC*."
 
 
 def screening(result: Screening, estimate: bool) -> Content:
-    """Show the chosen pairs."""
-    chosen, total = len(result.pairs), plural(result.candidates, "pair")
-    title = f"The strongest {chosen} of {total}" if chosen < result.candidates else f"All {total}"
+    """Show the selected pairs."""
+    selected, total = len(result.pairs), plural(result.candidates, "pair")
+    title = (
+        f"The strongest {selected} of {total}" if selected < result.candidates else f"All {total}"
+    )
     if result.target is not None:
         title += f" with {result.target}"
-    chosen_words = (words.CHOSEN,) if chosen < result.candidates else (words.NOISY_CHOICE,)
+    about_order = words.SELECTED if selected < result.candidates else words.NOISY_ORDER
     return Content(
         title=title,
         promise=result.guarantee,
         private=True,
         parts=_pairs(result, estimate),
-        reading=(*_reading(result, estimate), *chosen_words, words.EPSILON),
+        reading=(*_reading(result, estimate), about_order, words.EPSILON),
         facts=result.provenance(),
     )
 
@@ -69,7 +71,7 @@ def matrix(result: PairwiseRelease, estimate: bool) -> Content:
         promise=result.guarantee,
         private=True,
         parts=parts,
-        reading=(*_reading(result, estimate), words.NOISY_CHOICE, words.EPSILON),
+        reading=(*_reading(result, estimate), words.NOISY_ORDER, words.EPSILON),
         facts=result.provenance(),
     )
 
@@ -163,7 +165,7 @@ def independence(result: IndependenceRelease) -> Content:
         reading=(
             words.PVALUE,
             "Cramer's V compares the ranks of the two columns, from 0 for no relation to 1; with "
-            "its noise it may lie outside. It is no MIC.",
+            "its noise it may lie outside. It is not a MIC.",
             words.EPSILON,
         ),
         facts=result.provenance(),

@@ -33,7 +33,7 @@ class AuditBound(Result):
     runs : int
         Runs on each of the two neighbouring datasets.
     event : str
-        The event that tells the neighbours apart best, chosen on runs not used for the bound.
+        The event that separates the neighbours best, selected on runs not used for the bound.
     """
 
     mechanism: str

@@ -72,7 +72,7 @@ class ScoredPairs(Published):
         """Return the noise's interval for each pair, not the sample's.
 
         Each contains, with probability ``level`` or more, what its pair scores without noise.
-        The values' noise is fresh, so that holds for pairs that were chosen, too.
+        The values' noise is fresh, so that holds for selected pairs, too.
         """
         half = uncertainty.half_width(self._noise, self.scale, level) + 2 * self.granularity
         return tuple(uncertainty.noise_interval(value, half) for value in self.values)
@@ -81,7 +81,7 @@ class ScoredPairs(Published):
         """Return an interval for MIC* of each pair, noise and sampling error together.
 
         As :meth:`dpmic.Release.estimate_interval`, for each pair by itself: it holds for pairs
-        that were named beforehand. Pairs that were chosen for their strength among many tend to
+        that were named beforehand. Pairs selected for their strength among many tend to
         have scored above their MIC*, which no interval here corrects.
         """
         evidence = uncertainty.Evidence.of_noise(self, "micr-laplace", self._noise)
@@ -151,22 +151,22 @@ class ScoredPairs(Published):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Screening(ScoredPairs):
-    """Pairs chosen for their strength, and their values, the largest value first.
+    """Pairs selected for their strength, and their values, the largest value first.
 
-    It says nothing of the pairs that were not chosen.
+    It says nothing of the pairs that were not selected.
 
     Attributes
     ----------
     pairs : tuple of (str, str)
-        The chosen pairs.
+        The selected pairs.
     candidates : int
-        How many pairs there were to choose from.
+        How many pairs there were to select from.
     split : float
-        The share of epsilon that was asked for the choice; 0 where all pairs are released.
+        The share of epsilon that was asked for the selection; 0 where all pairs are released.
     selection_epsilon, values_epsilon : float
-        What the choice and the values cost; ``epsilon`` is the sum, rounded up.
+        What the selection and the values cost; ``epsilon`` is the sum, rounded up.
     selection_scale : float
-        The scale of the choice.
+        The scale of the selection.
     """
 
     pairs: Pairs
@@ -313,8 +313,8 @@ class PairwiseRelease(ScoredPairs):
 
     def _sound(self) -> bool:
         known = self.target is None or self.target in self.names
-        kind = self.noise in get_args(uncertainty.Noise)
-        return known and kind and 0 <= self.delta < 1 and super()._sound()
+        noisy = self.noise in get_args(uncertainty.Noise)
+        return known and noisy and 0 <= self.delta < 1 and super()._sound()
 
     def facts(self) -> list[Fact]:
         """Return the leading pairs, their noise, and what they cost."""
