@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dpmic
-from dpmic import frames
+from dpmic.data import pair
 from dpmic.report import page
 
 HOSTILE = "</script><script>window.evil = 1</script>"
@@ -69,6 +69,6 @@ def built(kind):
         return page(result, ledger=Budget(), command=f"dpmic screen {HOSTILE}")
     if kind == "cross":
         return page(result, title=HOSTILE)
-    points = frames.pair("age", NAMES[1], data=data())
+    points = pair("age", NAMES[1], data=data())
     others = () if kind == "score" else (results()["score"],)
     return page(result, points=points, others=others, command="dpmic score 'a & b.csv'")

@@ -8,7 +8,7 @@ from published import PublishedMICrGeom
 from scipy import stats
 
 import dpmic
-from dpmic import frames
+from dpmic.data import pair
 from dpmic.privacy import MICeLaplace, MICrLaplace, noise
 from dpmic.privacy.audit import _log_ratio, _most_telling, _worst_case
 
@@ -30,8 +30,8 @@ class Weakened:
     def draws(self, x, y, runs):
         setting = self._mechanism.setting(x.size)
         weak = noise.Laplace(setting.noise.scale * self._share, math.nan)
-        pair = frames.pair(x, y)
-        scores = (self._mechanism.score(pair, setting) for _ in range(runs))
+        columns = pair(x, y)
+        scores = (self._mechanism.score(columns, setting) for _ in range(runs))
         if isinstance(self._mechanism, MICrLaplace):
             scores = itertools.repeat(next(scores), runs)
         return np.clip([weak.add(score) for score in scores], 0, 1)
@@ -101,7 +101,7 @@ names = [f"{m.name} {m.statistic} {m.epsilon} {m.rows_per_person}" for m, _, _ i
 def test_the_attack_finds_neighbours_that_are_far_apart(mechanism, n, share):
     setting = mechanism.setting(n)
     first, second = (
-        mechanism.score(frames.pair(*points), setting) for points in _worst_case(mechanism, n)
+        mechanism.score(pair(*points), setting) for points in _worst_case(mechanism, n)
     )
     assert abs(first - second) <= setting.sensitivity
     assert abs(first - second) >= share * setting.sensitivity * (1 - 1e-6)

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import dpmic
 from dpmic import _kernels
+from dpmic._kernels import large
 from dpmic._validate import Limits
-from dpmic.statistics import large
-from dpmic.statistics.counted import counted_search
-from dpmic.statistics.counts import memory, stored
-from dpmic.statistics.counts.cells import Column, cells
+from dpmic.statistics import count_table, records
+from dpmic.statistics.fixed_grids import Locator, cell_layout
 from dpmic.statistics.grids import range_cuts
+from dpmic.statistics.search import Search
 
 BOUNDS = {"x": (-1.0, 1.0), "y": (0.0, 4.0), "z": (-2.0, 2.0)}
 
@@ -64,7 +64,7 @@ def test_scores_are_those_in_memory(seed, monkeypatch):
             box = BOUNDS[a], BOUNDS[b]
             known = dpmic.micr(data[a], data[b], bounds=box, **grids)
             for most in (2**20, 0):
-                monkeypatch.setattr(memory, "MOST_TABLED", most)
+                monkeypatch.setattr(records, "MOST_TABLED", most)
                 score = dpmic.micr(a, b, data=table)
                 assert np.array_equal(score.matrix, known.matrix, equal_nan=True)
                 assert (score.grid, score.n, score.bounds) == (known.grid, n, box)
@@ -80,7 +80,7 @@ def test_scores_of_narrow_intervals_are_those_in_memory():
     bounds = {"x": (low, high), "y": (0, 1)}
     y = rng.uniform(size=500)
     table = dpmic.CountTable(bounds, B=400, c=2)
-    assert np.unique(table._columns[0].cuts).size < table._columns[0].cuts.size
+    assert np.unique(table._locators[0].cuts).size < table._locators[0].cuts.size
     table.update(pa.table({"x": x, "y": y}))
     known = dpmic.micr(x, y, bounds=tuple(bounds.values()), B=400, c=2)
     assert np.array_equal(dpmic.micr("x", "y", data=table).matrix, known.matrix, equal_nan=True)
@@ -152,7 +152,7 @@ def test_memory_depends_on_the_grids_alone():
         made(columns(np.random.default_rng(1), n), B=30, c=5) for n in (10, 100_000)
     )
     assert small.nbytes == large_one.nbytes
-    assert small.nbytes == 8 * 3 * cells(Limits(30.0, 5.0, "reshef")).starts[-1]
+    assert small.nbytes == 8 * 3 * cell_layout(Limits(30.0, 5.0, "reshef")).starts[-1]
 
 
 def test_a_table_says_that_it_is_data():
@@ -208,7 +208,7 @@ def test_a_table_is_read_while_it_is_updated():
     thread.start()
     seen = set()
     while thread.is_alive():
-        search = counted_search(table, "x", "y")
+        search = Search.of_table(table, "x", "y")
         assert all(search.by_x.count(step).table.sum() == search.n for step in search.steps)
         seen.add(search.n)
     assert all((n - 1000) % 200_000 == 0 for n in seen)
@@ -239,18 +239,18 @@ def test_damaged_bytes_are_refused():
             dpmic.CountTable.from_bytes(bytes(changed))
         with pytest.raises(dpmic.InputError):
             dpmic.CountTable.from_bytes(whole[:place])
-    with pytest.raises(dpmic.InputError, match="no bytes"):
+    with pytest.raises(dpmic.InputError, match="not bytes"):
         dpmic.CountTable.from_bytes("a text")
 
 
 def test_another_version_and_other_counts_are_refused():
     table = made(columns(np.random.default_rng(1), 30), B=16, c=5)
-    text = table.to_bytes()[: -stored.DIGEST]
-    at = len(stored.MAGIC)
+    text = table.to_bytes()[: -count_table.DIGEST]
+    at = len(count_table.MAGIC)
     newer = text[:at] + struct.pack("<H", 2) + text[at + 2 :]
     with pytest.raises(dpmic.InputError, match="version 2"):
         dpmic.CountTable.from_bytes(signed(newer))
-    facts, _ = stored.unpacked(table.to_bytes())
+    facts, _ = count_table._unpacked(table.to_bytes())
     counts = table._counts
     wrapped = counts.copy()
     wrapped[0, :3] = 2**63 - 1, 2**63 - 1, 32
@@ -261,7 +261,7 @@ def test_another_version_and_other_counts_are_refused():
         (30, wrapped),
     ):
         with pytest.raises(dpmic.InputError, match="not those of"):
-            dpmic.CountTable.from_bytes(stored.packed({**facts, "n": n}, wrong))
+            dpmic.CountTable.from_bytes(count_table._packed({**facts, "n": n}, wrong))
 
 
 @pytest.mark.parametrize(
@@ -279,10 +279,10 @@ def test_another_version_and_other_counts_are_refused():
 )
 def test_headers_that_nobody_wrote_are_refused(change):
     table = made(columns(np.random.default_rng(1), 30), B=16, c=5)
-    facts, _ = stored.unpacked(table.to_bytes())
+    facts, _ = count_table._unpacked(table.to_bytes())
     for header in ({**facts, **change}, {k: v for k, v in facts.items() if k not in change}, [1]):
         with pytest.raises(dpmic.InputError, match="header"):
-            dpmic.CountTable.from_bytes(stored.packed(header, table._counts))
+            dpmic.CountTable.from_bytes(count_table._packed(header, table._counts))
 
 
 @pytest.mark.parametrize(
@@ -373,8 +373,8 @@ def test_too_few_records_are_refused():
 @pytest.mark.parametrize("B", [4, 33, 200])
 def test_a_guided_search_is_a_search(interval, B):
     """Also on cuts, next to them, far outside, and where the guide is no help."""
-    family = cells(Limits(float(B), 5.0, "reshef")).family
-    column = Column.of(interval, family)
+    family = cell_layout(Limits(float(B), 5.0, "reshef")).family
+    column = Locator.of(interval, family)
     low, high = interval
     rng = np.random.default_rng(2)
     values = np.concatenate(
@@ -394,8 +394,8 @@ def test_a_guided_search_is_a_search(interval, B):
 
 
 def test_cuts_are_those_of_each_size():
-    family = cells(Limits(60.0, 5.0, "reshef")).family
-    column = Column.of((-3.0, 11.0), family)
+    family = cell_layout(Limits(60.0, 5.0, "reshef")).family
+    column = Locator.of((-3.0, 11.0), family)
     for size, edges in family.edges.items():
         assert np.array_equal(column.cuts[edges[1:-1] - 1], range_cuts((-3.0, 11.0), size))
 
@@ -438,7 +438,7 @@ def test_a_table_of_f_is_f():
 
 def test_a_search_needs_both_orientations():
     table = made(columns(np.random.default_rng(1), 200), B=30, c=5)
-    search = counted_search(table, "x", "y")
+    search = Search.of_table(table, "x", "y")
     assert search.by_x.count(search.steps[3]).table.sum() == 200
     assert search.by_x.count(search.steps[3]).table.shape == (5, search.steps[3].master)
     assert not np.array_equal(

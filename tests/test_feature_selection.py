@@ -294,7 +294,7 @@ def test_tables_that_cannot_be_scored(score, X, message):
         (pd.DataFrame({"y": range(10), "z": range(10)}), "y has 2 columns"),
         ([[0, 1]] * 10, "y has 2 columns"),
         ([[0]] * 9 + [[0, 1]], "the rows of y: their lengths differ"),
-        ("price", "y = 'price': this is no column"),
+        ("price", "y = 'price': this is not a column"),
         (range(11), "lengths differ, 10 and 11"),
     ],
 )
@@ -322,7 +322,7 @@ def test_targets_that_cannot_be_scored(y, message):
         ([0, [1]] * 5, r"y\[1\] has type list"),
         ([0, (1, 0)] * 5, r"y\[1\] has type tuple"),
         ([(0, 1), (1, 0)] * 5, "y has 2 columns"),
-        ("ababababab", "y = 'ababababab': this is no column"),
+        ("ababababab", "y = 'ababababab': this is not a column"),
         ({0: 1, 1: 2}, "y has type dict"),
         (None, "y has type NoneType"),
         ([0, 1] * 6, "X, y: their lengths differ, 10 and 12"),

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpmic
-from dpmic import frames
+from dpmic.data import pair
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICrGeometric, geometric, noise
 from dpmic.privacy.audit import _worst_case
 from dpmic.privacy.mechanisms import MECHANISMS
 from dpmic.privacy.release import _text
-from dpmic.statistics.counts.histogram import cell_counts, largest_first
+from dpmic.statistics.records import cell_counts, largest_first
 
 BOX = ((0, 1), (0, 1))
 RNG = np.random.default_rng(12)
@@ -545,7 +545,7 @@ class Weakened:
         weak = dataclasses.replace(
             setting, noise=noise.Geometric(setting.noise.scale * self._share, math.nan)
         )
-        counts = self._mechanism.score(frames.pair(x, y), setting)
+        counts = self._mechanism.score(pair(x, y), setting)
         drawn = (self._mechanism.draw(counts, weak) for _ in range(runs))
         return np.array([table[0, 0] - table[-1, -1] for table in drawn], float)
 
@@ -555,7 +555,7 @@ class OneCount(Weakened):
 
     def draws(self, x, y, runs):
         setting = self._mechanism.setting(x.size)
-        counts = self._mechanism.score(frames.pair(x, y), setting)
+        counts = self._mechanism.score(pair(x, y), setting)
         return np.array([self._mechanism.draw(counts, setting)[0, 0] for _ in range(runs)], float)
 
 
@@ -569,7 +569,7 @@ def test_a_quick_audit():
 def test_the_attack_changes_all_that_one_person_can_change():
     mechanism = MICrGeometric(1.0, BOX, m=3, B=4, rows_per_person=2)
     setting = mechanism.setting(25)
-    first, second = (mechanism.score(frames.pair(*p), setting) for p in _worst_case(mechanism, 25))
+    first, second = (mechanism.score(pair(*p), setting) for p in _worst_case(mechanism, 25))
     assert np.abs(first - second).sum() == setting.sensitivity == 4
 
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import dpmic
-from dpmic.all_pairs import progress
+from dpmic import _progress
 from dpmic.all_pairs import work as module
 from dpmic.all_pairs.checkpoint import Checkpoint
 from dpmic.all_pairs.work import Work
-from dpmic.statistics import blocks
-from dpmic.statistics.methods import Method
+from dpmic.statistics import search
+from dpmic.statistics.family import Method
 
 LEVELS = ["low", "middle", "high"]
 INF = math.inf
@@ -223,9 +223,9 @@ def tile(monkeypatch, width, n, statistic="mice"):
     method = Method(statistic, 0.6, None, 15)
     masters = len(method.steps(method.limits(n)).layout.masters)
     most = 16 * n * masters
-    monkeypatch.setattr(blocks, "BUDGET", width * most if width else most - 1)
+    monkeypatch.setattr(search, "BUDGET", width * most if width else most - 1)
     monkeypatch.setattr(module, "TILE", max(width, 1))
-    assert blocks.most_at_once(method.steps(method.limits(n)), n) == width
+    assert search.most_at_once(method.steps(method.limits(n)), n) == width
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -292,7 +292,7 @@ def test_threads_may_ask_at_once():
 
 
 def test_no_bar_without_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
     dpmic.pairwise(matrix(30))
     assert capsys.readouterr().err == ""
 
@@ -300,7 +300,7 @@ def test_no_bar_without_a_terminal(monkeypatch, capsys):
 def test_nobody_need_be_there_to_watch(monkeypatch):
     """A program without a console has no stderr at all."""
     expected = dpmic.pairwise(matrix(30))
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
     monkeypatch.setattr(sys, "stderr", None)
     assert dpmic.pairwise(matrix(30)) == expected
 
@@ -762,7 +762,7 @@ def test_an_interrupt_says_no_more_than_that(monkeypatch, workers):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(blocks, "cut", interrupted)
+    monkeypatch.setattr(module, "_cut", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         dpmic.pairwise(matrix(40), workers=workers)
     assert caught.value.__context__ is None

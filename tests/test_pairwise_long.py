@@ -26,7 +26,8 @@ BEGIN = """
 import json, os, sys, time
 import numpy as np
 import dpmic
-from dpmic.all_pairs import checkpoint, progress, work
+from dpmic import _progress
+from dpmic.all_pairs import checkpoint, work
 
 def table(n, m):
     return np.random.default_rng(0).normal(size=(n, m))
@@ -209,7 +210,7 @@ BAR = """
 import fcntl, termios
 if os.isatty(0):
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # so that Ctrl-C of this terminal is meant for it
-progress.PATIENCE = {patience}
+_progress.PATIENCE = {patience}
 slowly({pause})
 say_when_begun()
 result = dpmic.pairwise(table(30, {m}), workers={workers}, out={out!r})

@@ -8,7 +8,7 @@ import pytest
 import dpmic
 from dpmic.all_pairs import significance
 from dpmic.all_pairs import work as module
-from dpmic.all_pairs.significance import Draws, Pool, Pools
+from dpmic.all_pairs.significance import PermutationPlan, Pool, Pools
 
 N = 200
 CLASSES = {2: "continuous", 1: "mixed", 0: "binary"}
@@ -132,7 +132,7 @@ def test_pools_are_kept_within_their_memory_and_drawn_again(monkeypatch):
         drawn.append(permutations)
         return generator.random(permutations)
 
-    pools = Pools(Draws(100, 7, True))
+    pools = Pools(PermutationPlan(100, 7, True))
     first = pools.pool(b"a", draw)
     assert pools.pool(b"a", draw) is first
     monkeypatch.setattr(significance, "MEMORY", 2 * first.nbytes)

@@ -174,7 +174,7 @@ def test_a_person_has_no_more_rows_than_agreed(name):
 
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_the_first_rows_of_each_person(most):
-    from dpmic.frames import first_rows
+    from dpmic.data import first_rows
 
     who = RNG.integers(0, 40, 300)
     kept = first_rows(who, None, 300, most)

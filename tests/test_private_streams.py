@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import dpmic
+from dpmic.data import stream
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, tables
 from dpmic.statistics.counts import sources
 
@@ -255,13 +256,13 @@ def test_other_grids_than_the_tables_spend_nothing(people, ledger):
 
 
 def test_rows_that_come_between_counting_and_reading_spend_nothing(people, folder, ledger):
-    stream = dpmic.frames.stream(folder)
-    before = stream.count()
+    rows = stream(folder)
+    before = rows.count()
     assert before == N
-    source = sources.Counting(stream, stream.names)
+    source = sources.Counting(rows, rows.names)
     assert source.n == N
     pa.parquet.write_table(people.slice(0, 5), folder / "part-9.parquet")
-    again = sources.Counting(dpmic.frames.stream(folder), stream.names)
+    again = sources.Counting(stream(folder), rows.names)
     again.__dict__["n"] = N
     with pytest.raises(dpmic.InputError, match="has changed"):
         again.counted(tuple(BOUNDS.values()), dpmic.CountTable(BOUNDS, B=20).grids.limits)

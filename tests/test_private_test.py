@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import dpmic
-from dpmic import frames
+from dpmic.data import pair
 from dpmic.privacy import noise, testing
 from dpmic.privacy.testing import RankTables
 
@@ -124,7 +124,7 @@ def test_tables_depend_on_n_and_epsilon_alone():
 @pytest.mark.parametrize("parts", [2, 3, 12])
 def test_null_draws_are_the_mechanism_on_constant_columns(parts):
     """All ties: the secret orders make independent uniform permutations of them."""
-    tables, constant = RankTables(60, parts), frames.pair(np.zeros(60), np.ones(60))
+    tables, constant = RankTables(60, parts), pair(np.zeros(60), np.ones(60))
     null = list(tables.independent(3000))
     assert stats.ks_2samp(null, [tables.score(constant) for _ in range(3000)]).pvalue > 1e-6
     assert stats.ks_2samp(null, np.array(null) * 1.1).pvalue < 1e-6  # the comparison can fail
@@ -181,8 +181,8 @@ class Published:
     def draws(self, x, y, runs):
         tables = RankTables(x.size, self.parts)
         scale = noise.calibrate(tables.sensitivity, self.epsilon).scale
-        added, pair = noise.Laplace(scale * self.share, math.nan), frames.pair(x, y)
-        scores = [tables.score(pair)] * runs  # no ties, so no random order
+        added, columns = noise.Laplace(scale * self.share, math.nan), pair(x, y)
+        scores = [tables.score(columns)] * runs  # no ties, so no random order
         return np.array([added.add(score) for score in scores])
 
 

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpmic
-from dpmic import frames, sensitivity
+from dpmic import sensitivity
 from dpmic._format import format_ceil
+from dpmic.data import pair
 from dpmic.parameters import tuned
 from dpmic.privacy import MICeLaplace, MICrLaplace, reminders
 from dpmic.privacy.release import _text
@@ -136,8 +137,8 @@ def test_the_noise_is_around_the_named_statistic(statistic):
 def test_mice_breaks_ties_afresh_each_time():
     """On a constant column even the scores without noise differ from run to run."""
     mechanism = MICeLaplace(1.0)
-    pair, setting = frames.pair(np.zeros(60), np.zeros(60)), mechanism.setting(60)
-    scores = {mechanism.score(pair, setting) for _ in range(20)}
+    columns, setting = pair(np.zeros(60), np.zeros(60)), mechanism.setting(60)
+    scores = {mechanism.score(columns, setting) for _ in range(20)}
     assert len(scores) > 5
 
 
@@ -145,7 +146,7 @@ def test_mice_is_the_statistic_without_ties():
     mechanism = MICeLaplace(1.0, B=40, c=5)
     x, y = RNG.permutation(400) / 1.0, RNG.permutation(400) / 1.0
     exact = dpmic.mice(x, y, B=40, c=5).mic
-    assert mechanism.score(frames.pair(x, y), mechanism.setting(400)) == exact
+    assert mechanism.score(pair(x, y), mechanism.setting(400)) == exact
 
 
 def test_lmax_lowers_the_noise_and_bounds_the_columns():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from report_kinds import HOSTILE, KINDS, NAMES, PLAIN, PRIVATE, Budget, built, data, results
 
 import dpmic
-from dpmic import frames
+from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import page
 from dpmic.report._figures import MOST_COLUMNS, MOST_POINTS, TURNS, Axis
@@ -110,7 +110,7 @@ def test_names_cannot_reorder_or_hide():
     assert shorten("abcde", 5) == "abcde"
     assert len(shorten("\u5e74" * 30, 20)) == 10
     two = dpmic.mice(np.arange(9.0), np.arange(9.0))
-    points = frames.Pair(np.arange(9.0), np.arange(9.0), ("\u202ereversed", "\ud800"))
+    points = Pair(np.arange(9.0), np.arange(9.0), ("\u202ereversed", "\ud800"))
     assert page(two, points=points).encode()
 
 
@@ -230,7 +230,7 @@ def test_the_histogram_shown_is_the_noisy_one():
 
 
 def test_nothing_can_be_added_to_a_private_page():
-    points = frames.pair("age", NAMES[1], data=data())
+    points = pair("age", NAMES[1], data=data())
     for options in ({"points": points}, {"others": (results()["score"],)}):
         with pytest.raises(ParameterError, match="published and nothing else"):
             page(results()["release"], **options)
@@ -240,7 +240,7 @@ def test_nothing_can_be_added_to_a_private_page():
 
 
 def test_what_does_not_belong_together_is_refused():
-    points = frames.pair("age", NAMES[1], data=data())
+    points = pair("age", NAMES[1], data=data())
     score, pairwise = results()["score"], results()["pairwise"]
     with pytest.raises(ParameterError, match="no page shows it"):
         page([1, 2, 3])
@@ -252,7 +252,7 @@ def test_what_does_not_belong_together_is_refused():
         page(pairwise, points=points)
     with pytest.raises(ParameterError, match="one score"):
         page(pairwise, points=points, others=(score, score))
-    few = frames.Pair(points.x[:9], points.y[:9], points.names)
+    few = Pair(points.x[:9], points.y[:9], points.names)
     with pytest.raises(InputError, match="9 points: the score is of 1500 records"):
         page(score, points=few)
 
@@ -272,10 +272,10 @@ def test_a_large_table_is_cut_and_says_so(rng):
 
 def test_many_points_are_thinned_and_it_says_so(rng):
     x, y = rng.normal(size=(2, MOST_POINTS + 1000))
-    source = page(dpmic.mice(x, y), points=frames.pair(x, y))
+    source = page(dpmic.mice(x, y), points=pair(x, y))
     assert source.count("h0") == MOST_POINTS
     assert "4,000 of 5,000 records are drawn" in source
-    assert source == page(dpmic.mice(x, y), points=frames.pair(x, y))
+    assert source == page(dpmic.mice(x, y), points=pair(x, y))
 
 
 def test_pairs_without_a_score_are_told():
@@ -290,7 +290,7 @@ def test_pairs_without_a_score_are_told():
 @pytest.mark.parametrize("far", [1.7e308, 5e-324, 1e-300])
 def test_points_of_any_size_have_a_place(far):
     x = np.linspace(-1, 1, 8) * far
-    source = page(dpmic.mice(x, np.ones(8)), points=frames.pair(x, np.ones(8)))
+    source = page(dpmic.mice(x, np.ones(8)), points=pair(x, np.ones(8)))
     drawn = re.search(r"class='points' d='([^']+)'", source)[1]
     places = [float(n) for n in re.findall(r"[-\d.]+(?=[ h])", drawn)]
     assert len(places) == 16

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from project import ROOT
 
 import dpmic
-from dpmic._kernels import tiled
+from dpmic._kernels import large, tiled
 from dpmic._validate import Limits
 from dpmic.privacy import sensitivity
-from dpmic.statistics import large
-from dpmic.statistics.characteristic import Search, xlogx_table
-from dpmic.statistics.counts.memory import MOST_TABLED, Records
 from dpmic.statistics.grids import MassAxis, steps
+from dpmic.statistics.records import MOST_TABLED
+from dpmic.statistics.search import Search, xlogx_table
 
 BOX = ((-2.0, 2.0), (-2.0, 2.0))
 UNIT = ((0.0, 1.0), (0.0, 1.0))
@@ -431,7 +430,7 @@ def test_random_neighbours_of_mice(pair, limits, seed, lmax):
     values = []
     for columns in pair:
         x, y = (MassAxis.ranked(*axis) for axis in zip(columns, priorities, strict=True))
-        values.append(np.nanmax(Search(Records(x, y), Records(y, x), plan).matrix()))
+        values.append(np.nanmax(Search.of(x, y, plan).matrix()))
     allowed = sensitivity.mice(n, limits[0], lmax=lmax) + 2 * sensitivity.rounding(n, limits[0])
     assert abs(values[0] - values[1]) <= allowed
 

@@ -22,10 +22,8 @@ import dpmic
 from dpmic._kernels import counting, tiled
 from dpmic._validate import Limits
 from dpmic.privacy import sensitivity
-from dpmic.statistics.characteristic import Search, xlogx_table
-from dpmic.statistics.counts.memory import Records
 from dpmic.statistics.grids import MassAxis, steps
-from dpmic.statistics.methods import range_search
+from dpmic.statistics.search import Search, xlogx_table
 
 BOX = ((0.0, 1.0), (0.0, 1.0))
 PLAIN = ("mic", "mev", "tic", "mas")
@@ -57,10 +55,10 @@ class Runs:
     def of(cls, B, c, master="reshef"):
         limits = Limits(B, c, master)
         first = np.array([0.5])
-        cuts = range_search(first, first, BOX, limits).by_x.fixed.refinement
+        cuts = Search.by_range(first, first, BOX, limits).by_x.fixed.refinement
         values = np.concatenate(([0.0], cuts))  # a cut belongs to the atom above it
         x, y = (v.ravel() for v in np.meshgrid(values, values))
-        search = range_search(x, y, BOX, limits)
+        search = Search.by_range(x, y, BOX, limits)
         entries = tuple((k, l) for k, l in product(range(2, B), repeat=2) if k * l <= B)
         cell, shape, entry = [], [], []
         for records, transposed in ((search.by_x, False), (search.by_y, True)):
@@ -398,7 +396,7 @@ def test_a_patient_adversary_attains_micr_and_never_exceeds_it(B, c, n, master):
 def mice_matrix(x, y, limits):
     """The package's matrix of MICe for ranks without ties."""
     x_axis, y_axis = (MassAxis.ranked(np.array(v, float), np.arange(len(v))) for v in (x, y))
-    return Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(limits)).matrix()
+    return Search.of(x_axis, y_axis, steps(limits)).matrix()
 
 
 def insert(E, i, j):

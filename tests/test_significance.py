@@ -30,7 +30,7 @@ def sampler(request, monkeypatch):
 
 
 def cells(values, limits=USUAL):
-    return significance.Cells.of(MassAxis.grouped(np.asarray(values, np.float64)), limits)
+    return significance.RefinedAxis.of(MassAxis.grouped(np.asarray(values, np.float64)), limits)
 
 
 def tic(x, y):

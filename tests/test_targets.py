@@ -17,7 +17,7 @@ import pytest
 import test_tiled
 
 from dpmic import _kernels
-from dpmic.statistics.characteristic import xlogx_table
+from dpmic.statistics.search import xlogx_table
 
 # What the machine must have, what the code must be made of, and what it must not contain. LLVM
 # holds the gathers of Haswell, the first processor to have them, for slow, and does without.

@@ -12,9 +12,10 @@ import pyarrow.dataset
 import pytest
 
 import dpmic
-from dpmic import cli, files, frames
+from dpmic import cli, files
+from dpmic.data import _files as librarys_reader
+from dpmic.data import stream
 from dpmic.files import text as commands_reader
-from dpmic.frames.streams import files as librarys_reader
 
 READERS = ("library", "dataset", "command", "stdin")
 MARKS = {"csv": ",", "tsv": "\t"}
@@ -40,8 +41,8 @@ def read(request, tmp_path, monkeypatch):
             parse = pyarrow.csv.ParseOptions(delimiter=MARKS[ending])
             form = pyarrow.dataset.CsvFileFormat(parse)
             source = pyarrow.dataset.dataset(path, format=form)
-        (found,) = frames.stream(source).fold(columns, listed)
-        assert frames.stream(source).count() == len(found)
+        (found,) = stream(source).fold(columns, listed)
+        assert stream(source).count() == len(found)
         return [tuple(row.values()) for row in found]
 
     return rows

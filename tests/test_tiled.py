@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from dpmic import _kernels
 from dpmic._kernels._vectors import LANES, WIDE
 from dpmic._validate import Limits
-from dpmic.statistics import characteristic
-from dpmic.statistics.characteristic import ALONE, Search, xlogx_table
-from dpmic.statistics.counts.memory import Columns, Cut, Masters, Records
-from dpmic.statistics.family import range_search
+from dpmic.statistics import search as module
 from dpmic.statistics.grids import MassAxis, steps
+from dpmic.statistics.records import CutAxes
+from dpmic.statistics.search import ALONE, Search, xlogx_table
 
 MOST = 10**6  # records in a table
 ROUNDING = 1e-11  # of a sum, for each record: a hundredth of the margin that pruning keeps
@@ -104,12 +103,12 @@ def search(x, y, wanted, kind="grouped", rng=None):
     if kind == "range":
         low, high = np.quantile(x, [0.02, 0.9])
         box = ((low, high) if 1e-3 < high - low < 1e6 else (-1.0, 1.0)), (-0.5, 2.0)
-        return range_search(x, y, box, wanted)
+        return Search.by_range(x, y, box, wanted)
     if kind == "ranked":
         x_axis, y_axis = (MassAxis.ranked(v, rng.permutation(v.size)) for v in (x, y))
     else:
         x_axis, y_axis = MassAxis.grouped(x), MassAxis.grouped(y)
-    return Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(wanted))
+    return Search.of(x_axis, y_axis, steps(wanted))
 
 
 def searches(seed, count, kind, sizes=(4, 400)):
@@ -133,11 +132,6 @@ def stepwise(asked):
     return np.fmax(found[0], found[1].T)
 
 
-def cut(axes, plan):
-    """Cut axes both ways."""
-    return Cut(Columns.cut(axes, plan), Masters.cut(axes, plan))
-
-
 def logs(plan):
     """Return what normalises an entry of k rows."""
     return np.log2(np.maximum(np.arange(plan.rows.max() + 1), 1))
@@ -146,8 +140,7 @@ def logs(plan):
 def largest(asked):
     """Return the largest entry by the kernel that looks for nothing else."""
     plan = asked.steps.layout
-    left = Cut(Columns.cut([asked.by_x.fixed], plan), Masters.cut([asked.by_y.free], plan))
-    right = Cut(Columns.cut([asked.by_y.fixed], plan), Masters.cut([asked.by_x.free], plan))
+    left, right = (CutAxes.of([own.fixed], plan) for own in (asked.by_x, asked.by_y))
     xlogx = xlogx_table(asked.n)
     (score,) = _kernels.tiled.largest(left, right, ALONE, plan.starts, plan.rows, logs(plan), xlogx)
     return score
@@ -244,7 +237,7 @@ def test_maximum_by_definition(statistic):
         if statistic == "mice":
             asked, matrix = search(x, y, Limits(B, c, master)), naive.mice(x, y, B, c, master)
         else:
-            asked = range_search(x, y, box, Limits(B, c, master))
+            asked = Search.by_range(x, y, box, Limits(B, c, master))
             matrix = naive.micr(x, y, box, B, c, master)
         assert largest(asked) == pytest.approx(naive.maximum(matrix), abs=1e-12)
 
@@ -276,14 +269,14 @@ def test_several_pairs_at_once(seed):
     left, right = [s.by_x.fixed for s in asked], [s.by_y.fixed for s in asked]
     right = [*right[::-1], left[0]]
     pairs = np.column_stack([rng.integers(0, len(v), 9) for v in (left, right)])
-    stacks = cut(left, plan), cut(right, plan)
+    stacks = CutAxes.of(left, plan), CutAxes.of(right, plan)
     tail = plan.starts, plan.rows, xlogx_table(n)
     found = _kernels.tiled.entries(*stacks, pairs, *tail)
     scores = _kernels.tiled.largest(*stacks, pairs, *tail[:2], logs(plan), tail[2])
     for i, (u, v) in enumerate(pairs):
-        alone = cut([left[u]], plan), cut([right[v]], plan)
+        alone = CutAxes.of([left[u]], plan), CutAxes.of([right[v]], plan)
         assert np.array_equal(found[:, i], _kernels.tiled.entries(*alone, ALONE, *tail)[:, 0])
-        one = Search(Records(left[u], right[v]), Records(right[v], left[u]), steps(wanted))
+        one = Search.of(left[u], right[v], steps(wanted))
         assert scores[i] == largest(one) == np.nanmax(stepwise(one))
     assert _kernels.tiled.entries(*stacks, pairs[:0], *tail).shape == (2, 0, *found.shape[2:])
 
@@ -303,7 +296,7 @@ def test_layouts_for_bounded_memory(kind, monkeypatch):
             calls.clear()
             with monkeypatch.context() as small:
                 small.setattr(_kernels.tiled, "entries", counted)
-                small.setattr(characteristic, "AT_ONCE", at_once * asked.n + asked.n - 1)
+                small.setattr(module, "AT_ONCE", at_once * asked.n + asked.n - 1)
                 assert np.array_equal(asked.matrix(), matrix, equal_nan=True)
             whole = len(asked.steps) <= at_once
             assert len(calls) == (1 if whole else math.ceil(groups / at_once))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         RefusedValueError,
         UnreadableError,
     )
-    from dpmic.evaluation.population import mic_star
     from dpmic.privacy import sensitivity
     from dpmic.privacy.audit import audit
     from dpmic.privacy.bounds import estimate_bounds
@@ -44,8 +43,9 @@ if TYPE_CHECKING:
         Score,
         Screening,
     )
-    from dpmic.statistics.counts.table import CountTable
+    from dpmic.statistics.count_table import CountTable
     from dpmic.statistics.family import mic, mice, micr
+    from dpmic.statistics.population import mic_star
     from dpmic.statistics.significance import independence_test
 
 __all__ = [
@@ -101,7 +101,7 @@ _HOME = {
     "BoundsEstimate": "results",
     "BoundsReminder": "errors",
     "BudgetError": "errors",
-    "CountTable": "statistics.counts.table",
+    "CountTable": "statistics.count_table",
     "DependencyError": "errors",
     "DpmicError": "errors",
     "Grid": "results",
@@ -126,7 +126,7 @@ _HOME = {
     "estimate_bounds": "privacy.bounds",
     "independence_test": "statistics.significance",
     "mic": "statistics.family",
-    "mic_star": "evaluation.population",
+    "mic_star": "statistics.population",
     "mice": "statistics.family",
     "micr": "statistics.family",
     "pairwise": "all_pairs.pairwise",

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, safe_repr, with_code
 
 __all__ = [
     "AnyMaster",
@@ -102,13 +102,13 @@ def epsilon(value: object, *, allow_large: bool = False) -> float:
         raise ParameterError(
             f"epsilon = {safe_repr(value)}",
             "a privacy loss is finite and above 0",
-            "pass epsilon=1",
+            with_code("pass `epsilon=1`"),
         )
     if loss > MAX_EPSILON and not allow_large:
         raise ParameterError(
             f"epsilon = {safe_repr(value)}",
             f"above {MAX_EPSILON} almost nothing is protected",
-            "pass a smaller epsilon, or allow_large_epsilon=True if that is meant",
+            with_code("pass a smaller epsilon, or `allow_large_epsilon=True` if that is meant"),
         )
     return loss
 
@@ -142,7 +142,7 @@ def cells(n: int, alpha: object, B: object) -> float:
             raise ParameterError(
                 f"alpha = {safe_repr(alpha)}",
                 "alpha must lie in (0, 1]",
-                "pass B=... for a fixed limit",
+                with_code("pass `B=...` for a fixed limit"),
             )
         limit, written = max(snapped(n**exponent), 4.0), f"alpha = {safe_repr(alpha)} with n = {n}"
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 
 __all__ = [
     "BoundsReminder",
@@ -11,11 +12,14 @@ __all__ = [
     "DpmicError",
     "InputError",
     "LedgerError",
+    "Message",
     "NoiseWarning",
     "ParameterError",
     "RefusedValueError",
     "UnreadableError",
     "safe_repr",
+    "spell",
+    "with_code",
 ]
 
 LONGEST, FEW = 80, 4
@@ -45,17 +49,71 @@ def safe_repr(value: object) -> str:
     return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}{size}"
 
 
+class Message(str):
+    """Text that knows which of its pieces are Python code.
+
+    It is what a Python user reads, and adding text keeps it one. The command line spells the
+    pieces its own way, and cannot take the name of a column for one.
+
+    Examples
+    --------
+    >>> with_code("pass `missing='drop'`, or correct ") + "age"
+    "pass missing='drop', or correct age"
+    """
+
+    pieces: tuple[tuple[str, bool], ...]
+
+    def __new__(cls, *pieces: tuple[str, bool]) -> Message:
+        """Join pieces of text and of code; the second of each says which it is."""
+        self = super().__new__(cls, "".join(text for text, _ in pieces))
+        self.pieces = pieces
+        return self
+
+    def __reduce__(self) -> tuple[type[Message], tuple[tuple[str, bool], ...]]:
+        return Message, self.pieces
+
+    def __add__(self, other: str) -> Message:
+        return Message(*self.pieces, *_pieces(other))
+
+    def __radd__(self, other: str) -> Message:
+        return Message(*_pieces(other), *self.pieces)
+
+
+def with_code(text: str) -> Message:
+    """Return a text of ours without its backticks, between which options and functions stand.
+
+    Options are written ``name=value``, functions ``dpmic.name``. What a user has named is added
+    with ``+``, since it may hold backticks.
+    """
+    return Message(*((piece, i % 2 == 1) for i, piece in enumerate(text.split("`"))))
+
+
+def spell(text: str, speller: Callable[[str], str]) -> str:
+    """Return a text with its code, if any, as ``speller`` writes it.
+
+    Examples
+    --------
+    >>> spell(with_code("use `dpmic.plan` for ") + "dpmic.csv", str.upper)
+    'use DPMIC.PLAN for dpmic.csv'
+    """
+    return "".join(speller(piece) if is_code else piece for piece, is_code in _pieces(text))
+
+
+def _pieces(text: str) -> tuple[tuple[str, bool], ...]:
+    return text.pieces if isinstance(text, Message) else ((text, False),)
+
+
 class DpmicError(Exception):
     """Base of every error that dpmic raises on purpose.
 
     Parameters
     ----------
     value : str
-        What was wrong, as the caller wrote it: ``"alpha = 1.5"``.
+        What is wrong, as the caller wrote it: ``"alpha = 1.5"``.
     reason : str
         Why it cannot be used, without a final full stop.
     remedy : str
-        What to do instead, without a final full stop.
+        What to do instead, without a final full stop. See :func:`with_code`.
 
     Examples
     --------
@@ -70,7 +128,14 @@ class DpmicError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.value}: {self.reason}; {self.remedy}."
+        return self.spelled(str)
+
+    def spelled(self, speller: Callable[[str], str]) -> str:
+        """Return the message with its code as ``speller`` writes it."""
+        value, reason, remedy = (
+            spell(text, speller) for text in (self.value, self.reason, self.remedy)
+        )
+        return f"{value}: {reason}; {remedy}."
 
 
 class InputError(DpmicError, ValueError):

@@ -7,25 +7,36 @@ scikit-learn itself is not imported.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _kernels, _validate
 from dpmic.all_pairs import significance
-from dpmic.all_pairs.significance import CELLS, FINER, Draws, Null, Pools
+from dpmic.all_pairs.significance import (
+    MASTER_FACTOR,
+    MOST_CELLS,
+    Null,
+    PermutationPlan,
+    Pools,
+)
 from dpmic.all_pairs.work import Side, Work
+from dpmic.data import LEAST_RECORDS, Source, find_all, read_all
 from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.results import Pairing
-from dpmic.statistics.classes import ClassPair
-from dpmic.statistics.methods import Method, refuse_large_unconstrained
+from dpmic.statistics.family import Method, refuse_large_unconstrained
+from dpmic.statistics.grids import MassAxis
+from dpmic.statistics.search import xlogx_table
+from dpmic.statistics.significance import AT_ONCE, permuted
 
 __all__ = ["mic_classif", "mic_regression", "tic_classif", "tic_regression"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
 Generator = np.random.Generator | int | None
 ROW = (list, tuple, np.ndarray)
 
@@ -47,7 +58,7 @@ def mic_regression(
     B : float, optional
         The most cells a grid may have, at least 4; overrides ``alpha``.
     c : float
-        How much finer the master is than the grid, at least 1.
+        The master factor: how much finer the master is than the grid, at least 1.
 
     Returns
     -------
@@ -82,14 +93,14 @@ def mic_classif(
     X : array-like of shape (n, columns)
         As for :func:`mic_regression`.
     y : array-like of shape (n,) or (n, 1)
-        Class labels: text, whole numbers, booleans or categories, of two classes or more, and
+        Class labels: text, integers, booleans or categories, of two classes or more, and
         of no more than half as many classes as records.
     alpha : float
         The exponent in B = max(n ** alpha, 2 * classes), in (0, 1].
     B : float, optional
         The most cells a grid may have, at least 2 * classes; overrides ``alpha``.
     c : float
-        How much finer the master is than the largest grid, at least 1.
+        The master factor: how much finer the master is than the largest grid, at least 1.
 
     Returns
     -------
@@ -127,7 +138,7 @@ def tic_regression(
     permutations : int
         How many each column is compared with; no p-value is below 1 / (permutations + 1).
     rng : numpy.random.Generator or int, optional
-        Source of the permutations; with a whole number every fit gives the same.
+        Source of the permutations; with an integer every fit gives the same.
 
     Returns
     -------
@@ -144,10 +155,10 @@ def tic_regression(
     >>> pvalues.round(3)
     array([0.001, 0.474])
     """
-    null = Null(Draws.of(permutations, rng, pooled=True))
+    null = Null(PermutationPlan.of(permutations, rng, pooled=True))
     _, columns, target = _numbers(X, y)
-    other = significance.cells(target)
-    found = [null.compare(significance.cells(values), other, 0) for values in columns]
+    other = significance.refined(target)
+    found = [null.compare(significance.refined(values), other, 0) for values in columns]
     scores, pvalues = np.transpose(found)
     return scores, pvalues
 
@@ -182,13 +193,72 @@ def tic_classif(
     >>> pvalues.round(3)
     array([0.001, 0.805])
     """
-    pools = Pools(Draws.of(permutations, rng, pooled=True))
+    pools = Pools(PermutationPlan.of(permutations, rng, pooled=True))
     columns, codes, classes = _labelled(X, y)
-    most = max(CELLS // classes, 2)
-    pairs = [ClassPair.of(values, codes, most, FINER * most) for values in columns]
+    most = max(MOST_CELLS // classes, 2)
+    pairs = [ClassPair.of(values, codes, most, MASTER_FACTOR * most) for values in columns]
     scores = np.array([pair.scores().sum() for pair in pairs])
     each = zip(pairs, scores, strict=True)
     return scores, np.array([pools.pool(p.pattern, p.null).pvalue(score) for p, score in each])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPair:
+    """The class of each record, and its part of a master that at most ``most`` parts are made of.
+
+    Every class is a fixed row, without an order.
+    """
+
+    classes: Codes
+    parts: Codes
+    most: int
+
+    @classmethod
+    def of(cls, values: Floats, classes: Codes, most: int, master: float) -> ClassPair:
+        """Cut a column into a master of at most so many parts of equal mass."""
+        axis = MassAxis.grouped(values)
+        parts = np.searchsorted(axis.master(master), axis.atoms, side="right") - 1
+        return cls(classes, parts.astype(np.int32), most)
+
+    def scores(self) -> Floats:
+        """Return I(k) / log2 min(k, classes) for k = 2 up to the most, I(k) the largest in bits."""
+        shape = tuple(size.size for size in self._margins)
+        places = np.ravel_multi_index((self.classes, self.parts), shape)
+        table = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
+        # Sums are taken class by class; in this order no names and no order of records matter.
+        return self._bits(table[np.lexsort(table.T)]) / self._logs
+
+    @property
+    def pattern(self) -> bytes:
+        """All that the null of the total depends on: how many records each class and part has."""
+        return repr((self.most, *(size.tolist() for size in self._margins))).encode()
+
+    def null(self, permutations: int, generator: np.random.Generator) -> Floats:
+        """Return the sum of the scores of random permutations; the pattern decides the draws."""
+        classes, parts = (
+            np.repeat(np.arange(size.size, dtype=np.int32), size) for size in self._margins
+        )
+        most = max(AT_ONCE // (self._margins[0].size * self._margins[1].size), 1)
+        drawn = permuted(classes, parts, permutations, generator, most)
+        bits = np.array([self._bits(table) for tables in drawn for table in tables])
+        totals: Floats = (bits / self._logs).sum(axis=1)
+        return totals
+
+    @cached_property
+    def _margins(self) -> tuple[Counts, Counts]:
+        """The sizes of the classes, which have no order, and of the parts."""
+        return np.sort(np.bincount(self.classes)), np.bincount(self.parts)
+
+    @cached_property
+    def _logs(self) -> Floats:
+        logs: Floats = np.log2(np.minimum(np.arange(2, self.most + 1), self._margins[0].size))
+        return logs
+
+    def _bits(self, table: NDArray[Any]) -> Floats:
+        """Return I(k) of a table of counts [class, part]."""
+        counts, xlogx = np.ascontiguousarray(table, np.int32), xlogx_table(self.parts.size)
+        found: Floats = _kernels.tiled.information(counts, self.most, xlogx)[2:]
+        return found
 
 
 def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
@@ -205,18 +275,18 @@ def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
 
 def _master(n: int, parts: int, c: object) -> float:
     """Return how many parts of equal mass a column is cut into before the search."""
-    finer = _validate.finer(c)
-    refuse_large_unconstrained(n, finer)
-    if math.isfinite(finer) and min(finer * parts, n) > _validate.MAX_MASTER:
+    factor = _validate.finer(c)
+    refuse_large_unconstrained(n, factor)
+    if math.isfinite(factor) and min(factor * parts, n) > _validate.MAX_MASTER:
         raise ParameterError(
-            f"c = {finer:g} with grids of {parts} parts",
+            f"c = {factor:g} with grids of {parts} parts",
             f"a master would have more than {_validate.MAX_MASTER} parts",
             "pass a smaller c, B or alpha",
         )
-    return finer * parts
+    return factor * parts
 
 
-def _find(X: Any) -> frames.Source:
+def _find(X: Any) -> Source:
     """Find the columns of a table; those of an array are called X[:, 0], X[:, 1] and so on."""
     if hasattr(X, "toarray"):
         raise InputError(
@@ -225,11 +295,11 @@ def _find(X: Any) -> frames.Source:
             "call .toarray() if it fits into memory",
         )
     if isinstance(X, list | tuple):
-        found = frames.Source(_transposed(X, "X"), (), False)
+        found = Source(_transposed(X, "X"), (), False)
     elif len(getattr(X, "shape", (0, 0))) == 1:
         raise _flat(f"X has shape ({len(X)},)")
     else:
-        found = frames.find_all(X)
+        found = find_all(X)
     if found.named:
         return found
     return replace(found, names=tuple(f"X[:, {i}]" for i in range(len(found.columns))))
@@ -281,20 +351,20 @@ def _labelled(X: Any, y: Any) -> tuple[list[Floats], Codes, int]:
     return columns, codes, classes
 
 
-def _read(source: frames.Source) -> list[Floats]:
+def _read(source: Source) -> list[Floats]:
     """Read complete columns of one length, of at least four records."""
     try:
-        columns = frames.read_all(source)
+        columns = read_all(source)
     except InputError as error:
         if "missing=" not in error.remedy:
             raise
         # An option that a score function does not have.
         remedy = "replace such values (SimpleImputer fills missing ones) or leave their records out"
         raise InputError(error.value, error.reason, remedy) from None
-    if columns[0].size < frames.LEAST_RECORDS:
+    if columns[0].size < LEAST_RECORDS:
         raise InputError(
             f"X has {columns[0].size} rows",
-            f"a score needs at least {frames.LEAST_RECORDS} records",
+            f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
     return list(columns)
@@ -363,14 +433,14 @@ def _single(y: Any) -> Any:
     """Return the target; a table of one column, such as frame[["y"]], is that column."""
     if isinstance(y, str):
         raise InputError(
-            f"y = {safe_repr(y)}", "this is no column", "pass the values, such as frame[y]"
+            f"y = {safe_repr(y)}", "this is not a column", "pass the values, such as frame[y]"
         )
     axes = len(getattr(y, "shape", (0,)))
     columns: tuple[Any, ...] = (y,)
     if isinstance(y, list | tuple) and y and all(isinstance(row, ROW) for row in y):
         columns = _transposed(y, "y")
     elif axes == 2:
-        columns = frames.find_all(y).columns
+        columns = find_all(y).columns
     elif axes != 1:
         raise _several(f"y has {axes} axes")
     if len(columns) != 1:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dpmic.frames import Pair
+    from dpmic.data import Pair
     from dpmic.results import (
         HistogramRelease,
         IndependenceTest,

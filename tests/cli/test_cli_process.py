@@ -11,7 +11,7 @@ import pytest
 
 import dpmic
 from dpmic import cli
-from dpmic.cli import application, inputs
+from dpmic.cli import _application, inputs
 
 DPMIC = [sys.executable, "-m", "dpmic"]
 LINUX = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -207,4 +207,4 @@ def test_memory_stays_with_the_columns(people):
 
 
 def test_the_entry_point_is_the_package():
-    assert cli.main is application.main
+    assert cli.main is _application.main

@@ -211,7 +211,7 @@ def test_a_report_is_written_and_only_replaced_when_asked(run, tmp_path):
     assert "dpmic score t.csv a b</code>" in first
     assert run(*score)[0] == 2
     assert run(*score, "--overwrite")[0] == 0
-    assert list(tmp_path.glob("*.part")) == list(tmp_path.glob(".*.part")) == []
+    assert list(tmp_path.glob("*.tmp")) == list(tmp_path.glob(".*.tmp")) == []
 
 
 def test_version(run):

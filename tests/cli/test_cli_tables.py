@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpmic
-from dpmic.demo import BOUNDS, fair_survey
+from dpmic.cli.demo import BOUNDS, fair_survey
 from dpmic.privacy import audit as attacks
 from dpmic.results import AuditBound
 

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import csv
 
 import dpmic
-from dpmic.cli import printing
+from dpmic.cli import _output
 from dpmic.privacy import release as releases
 
 DPMIC = [sys.executable, "-m", "dpmic"]
@@ -144,7 +144,7 @@ def full(*_, **__):
 
 
 def closed(*_, **__):
-    raise printing.ClosedPipe
+    raise _output.ClosedPipe
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def closed(*_, **__):
     [(broken, "ZeroDivisionError: an output failed"), (full, "No space left on device")],
 )
 def test_what_cannot_be_printed_is_in_the_report(run, ledger, monkeypatch, tmp_path, show, words):
-    monkeypatch.setattr(printing, "show", show)
+    monkeypatch.setattr(_output, "show", show)
     code, _, err = run(*RELEASE, *SURE, *LEDGER, "--report", "r.html")
     assert code == 2
     assert "differentially private" in (tmp_path / "r.html").read_text()
@@ -167,7 +167,7 @@ def test_what_cannot_be_printed_is_in_the_report(run, ledger, monkeypatch, tmp_p
 
 @pytest.mark.parametrize("show", [broken, full, closed])
 def test_what_is_nowhere_else_is_printed_on_stderr(run, monkeypatch, show):
-    monkeypatch.setattr(printing, "show", show)
+    monkeypatch.setattr(_output, "show", show)
     code, out, err = run(*RELEASE, *SURE, "--csv")
     assert (code, out) == (2, "")
     *_, result, line = err.splitlines()
@@ -177,7 +177,7 @@ def test_what_is_nowhere_else_is_printed_on_stderr(run, monkeypatch, show):
 
 @pytest.mark.parametrize("kept", [LEDGER, ("--report", "r.html")])
 def test_a_closed_pipe_is_quiet_where_something_keeps_the_result(run, ledger, monkeypatch, kept):
-    monkeypatch.setattr(printing, "show", closed)
+    monkeypatch.setattr(_output, "show", closed)
     code, out, err = run(*RELEASE, *SURE, *kept)
     assert (code, out) == (0, "")
     assert "epsilon is spent" not in err
@@ -193,7 +193,7 @@ def test_a_report_that_fails_without_a_ledger(run, monkeypatch):
 
 
 def test_two_failures_do_not_hide_each_other(run, monkeypatch):
-    monkeypatch.setattr(printing, "show", full)
+    monkeypatch.setattr(_output, "show", full)
     monkeypatch.setattr("dpmic.report.page", broken)
     code, _, err = run(*RELEASE, *SURE, "--report", "r.html")
     *_, result, first, second = err.splitlines()
@@ -204,7 +204,7 @@ def test_two_failures_do_not_hide_each_other(run, monkeypatch):
 
 
 def test_nothing_was_spent_where_nothing_is_private(run, monkeypatch):
-    monkeypatch.setattr(printing, "show", full)
+    monkeypatch.setattr(_output, "show", full)
     _, _, err = run("score", "people.csv", "a", "b")
     assert err.endswith("No space left on device; write elsewhere.\n")
     _, _, err = run("score", "people.csv", "a", "b", "--report", "r.html")
@@ -233,7 +233,7 @@ def test_ctrl_c_says_that_a_ledger_loses_nothing(run, ledger, monkeypatch):
         assert (code, err.endswith(f"dpmic: {sentence}")) == (130, True)
         code, _, err = run(*RELEASE, *SURE)
         assert (code, err.endswith("dpmic: stopped\n")) == (130, True)
-    monkeypatch.setattr(printing, "show", stopped)
+    monkeypatch.setattr(_output, "show", stopped)
     assert run(*RELEASE, *SURE, *LEDGER)[2].endswith(sentence)
 
 
@@ -321,6 +321,15 @@ def test_answers_become_options_before_the_end_of_options(answering, tmp_path, a
     code, _, _ = answering(terminal, *given, "--report", "r.html", "--", "t.csv", "-a", "b")
     assert code == 0
     assert command_of(tmp_path / "r.html") == " ".join(["dpmic", *given, unit, "-- t.csv -a b"])
+
+
+@pytest.mark.parametrize("value", ["--json", "--report", "--yes", "--debug", "--"])
+def test_the_value_of_an_option_may_look_like_another(run, ledger, tmp_path, value):
+    given = [*RELEASE, SURE[0], *LEDGER[:2], "--dataset", value]
+    code, _, err = run(*given, "-y", "--report=r.html", "--debug")
+    assert code == 0, err
+    assert shlex.split(command_of(tmp_path / "r.html")) == ["dpmic", *given]
+    assert [entry.dataset for entry in ledger.history()] == [value]
 
 
 def test_what_was_given_is_not_added(run, tmp_path):

@@ -12,7 +12,7 @@ from pyarrow import csv, feather, parquet
 
 import dpmic
 from dpmic import files
-from dpmic.frames import first_rows
+from dpmic.data import first_rows
 
 PRIVATE = ("--epsilon", "1", "--one-row-per-person", "--yes")
 BOUNDS = ("--bounds", "a=0:60", "--bounds", "b=0:60")

@@ -10,7 +10,7 @@ from engine_sources import Dask, Spark, cut
 from engine_works import die_once
 
 import dpmic
-from dpmic import frames
+from dpmic.data import stream
 
 N, PARTS = 6000, 6
 BOUNDS = {"x": (0, 1), "y": (0, 1)}
@@ -30,7 +30,7 @@ def test_a_killed_worker_changes_nothing(kind, table, tmp_path, request):
     engine = kind(tmp_path, request.getfixturevalue)
     source = engine.source(cut(table, [N // PARTS] * PARTS))
     marker = tmp_path / "died"
-    parts = frames.stream(source).fold(tuple(BOUNDS), partial(die_once, str(marker), BOUNDS))
+    parts = stream(source).fold(tuple(BOUNDS), partial(die_once, str(marker), BOUNDS))
     found = reduce(add, parts)
     assert marker.exists()
     expected = dpmic.CountTable(BOUNDS, B=40, c=5)

@@ -12,7 +12,7 @@ from engine_sources import cut
 from engine_works import fail, refuse, rows, shapes, tally
 
 import dpmic
-from dpmic import frames
+from dpmic.data import Batch, stream
 from dpmic.errors import InputError, RefusedValueError, UnreadableError
 
 N = 2000
@@ -69,31 +69,31 @@ def test_scores_are_identical(engine, table):
 
 
 def test_columns_and_rows_are_known_without_reading(engine, table):
-    stream = frames.stream(engine.source(cut(table, SPLITS["empty"])))
-    assert stream.names == tuple(table.column_names)
-    assert stream.once == engine.once
+    source = stream(engine.source(cut(table, SPLITS["empty"])))
+    assert source.names == tuple(table.column_names)
+    assert source.once == engine.once
     if engine.once:
         with pytest.raises(InputError, match="only once"):
-            stream.count()
+            source.count()
     else:
-        assert stream.count() == N
+        assert source.count() == N
 
 
 def test_work_sees_the_wanted_columns_and_no_empty_batch(engine, table):
-    stream = frames.stream(engine.source(cut(table.select(["name", "pay"]), SPLITS["empty"])))
-    (seen,) = stream.fold(["pay"], shapes)
+    source = stream(engine.source(cut(table.select(["name", "pay"]), SPLITS["empty"])))
+    (seen,) = source.fold(["pay"], shapes)
     assert sum(n for n, _ in seen) == N
     assert all(n > 0 and names == ("pay",) for n, names in seen)
 
 
 def test_rows_are_read_again_unless_once(engine, table):
-    stream = frames.stream(engine.source(cut(table, SPLITS["ragged"])))
-    assert sum(stream.fold(["pay"], rows)) == N
+    source = stream(engine.source(cut(table, SPLITS["ragged"])))
+    assert sum(source.fold(["pay"], rows)) == N
     if engine.once:
         with pytest.raises(InputError, match="only once"):
-            list(stream.fold(["pay"], rows))
+            list(source.fold(["pay"], rows))
     else:
-        assert sum(stream.fold(["visits"], rows)) == N
+        assert sum(source.fold(["visits"], rows)) == N
 
 
 def test_names_of_any_kind(engine, table):
@@ -129,9 +129,9 @@ def test_a_late_value_is_refused_by_column_and_file(engine, table, wrong):
 
 
 def test_our_errors_come_home_as_they_are(engine, table):
-    stream = frames.stream(engine.source(cut(table, SPLITS["ragged"])))
+    source = stream(engine.source(cut(table, SPLITS["ragged"])))
     with pytest.raises(RefusedValueError) as refused:
-        list(stream.fold(["pay"], refuse))
+        list(source.fold(["pay"], refuse))
     assert type(refused.value) is RefusedValueError
     assert refused.value.args == ("x[7] = inf", "it is too large", "leave it out", "x")
     assert refused.value.column == "x"
@@ -139,9 +139,9 @@ def test_our_errors_come_home_as_they_are(engine, table):
 
 
 def test_a_failure_of_the_engine_names_it(engine):
-    stream = frames.stream(engine.failing())
+    source = stream(engine.failing())
     with pytest.raises(UnreadableError) as failed:
-        list(stream.fold(["x"], rows))
+        list(source.fold(["x"], rows))
     assert engine.words in failed.value.value
     assert "\n" not in str(failed.value)
     assert failed.value.__context__ is None
@@ -149,9 +149,9 @@ def test_a_failure_of_the_engine_names_it(engine):
 
 def test_a_fault_of_the_work_is_not_hidden(engine, table):
     """As it is where the work runs here; of an engine's process, in its words."""
-    stream = frames.stream(engine.source(cut(table, SPLITS["ragged"])))
+    source = stream(engine.source(cut(table, SPLITS["ragged"])))
     with pytest.raises((RuntimeError, UnreadableError), match="the secret is 42"):
-        list(stream.fold(["pay"], fail))
+        list(source.fold(["pay"], fail))
 
 
 def test_any_order_of_the_parts_gives_the_same(engine, table, expected):
@@ -167,4 +167,4 @@ def test_a_table_can_be_updated_by_another_source(engine, table, expected):
 
 
 def frames_of(table):
-    return iter([frames.Batch(table, None)])
+    return iter([Batch(table, None)])

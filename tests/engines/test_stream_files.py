@@ -13,7 +13,7 @@ import pytest
 from engine_works import rows
 
 import dpmic
-from dpmic import frames
+from dpmic.data import stream
 from dpmic.errors import InputError, RefusedValueError, UnreadableError
 
 
@@ -23,7 +23,7 @@ def values(source, *columns):
     def listed(batches):
         return [row for batch in batches for row in zip(*batch.data.to_pydict().values())]  # noqa: B905
 
-    return [row for part in frames.stream(source).fold(columns, listed) for row in part]
+    return [row for part in stream(source).fold(columns, listed) for row in part]
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def test_paths_of_every_kind(tmp_path):
     pa.csv.write_csv(table, tmp_path / "t.tsv", tabs)
     for path in tmp_path.iterdir():
         for source in (path, str(path), [path]):
-            assert frames.stream(source).names == ("x", "n")
-            assert frames.stream(source).count() == 2
+            assert stream(source).names == ("x", "n")
+            assert stream(source).count() == 2
             assert values(source, "n", "x") == [(1, 1.5), (2, 2.5)]
 
 
@@ -55,7 +55,7 @@ def test_a_folder_is_read_without_what_engines_keep_for_themselves(two):
     (two / "_temporary").mkdir()
     (two / "_temporary" / "c.parquet").touch()
     assert values(two, "x") == [(1.0,), (2.0,), (3.0,)]
-    assert frames.stream(two).count() == 3
+    assert stream(two).count() == 3
 
 
 def test_a_column_in_the_names_of_folders(tmp_path):
@@ -73,14 +73,14 @@ def test_a_column_in_the_names_of_folders(tmp_path):
 def test_datasets_keep_their_filter_and_their_row_groups(two):
     whole = ds.dataset(two)
     kept = whole.filter(ds.field("x") > 1.5)
-    assert frames.stream(kept).count() == 2
+    assert stream(kept).count() == 2
     assert values(kept, "y") == [(2,), (3,)]
     pq.write_table(pa.table({"x": [1.0, 2.0, 3.0]}), two / "c.parquet", row_group_size=1)
     (fragment,) = ds.dataset(two / "c.parquet").get_fragments()
     middle = ds.FileSystemDataset(
         [fragment.subset(row_group_ids=[1])], whole.schema, fragment.format, fragment.filesystem
     )
-    assert frames.stream(middle).count() == 1
+    assert stream(middle).count() == 1
     assert values(middle, "x") == [(2.0,)]
     assert values(ds.dataset(pa.table({"x": [5.0]})), "x") == [(5.0,)]
 
@@ -107,7 +107,7 @@ def test_broken_files_are_named(two):
         with pytest.raises(UnreadableError, match=r"b\.parquet: .*; check that it is a whole"):
             values(two, "x")
         with pytest.raises(UnreadableError, match=r"b\.parquet: .*; check that it is a whole"):
-            frames.stream(two).count()
+            stream(two).count()
     pages = bytearray(whole)
     pages[4:60] = bytes(56)
     broken.write_bytes(pages)
@@ -117,16 +117,16 @@ def test_broken_files_are_named(two):
 
 def test_what_cannot_be_opened(two):
     with pytest.raises(InputError, match="none.parquet: there is no such file"):
-        frames.stream(str(two / "none.parquet"))
+        stream(str(two / "none.parquet"))
     (two / "notes.txt").touch()
     with pytest.raises(UnreadableError, match="notes.txt: the ending '.txt' is not known"):
-        frames.stream(two)
+        stream(two)
     (two / "notes.txt").rename(two / "notes.csv")
     with pytest.raises(UnreadableError, match=r"several kinds, \.csv, \.parquet"):
-        frames.stream(two)
+        stream(two)
     (two / "empty").mkdir()
     with pytest.raises(InputError, match="no file in this folder"):
-        frames.stream(two / "empty")
+        stream(two / "empty")
 
 
 def csv(tmp_path, text):
@@ -137,7 +137,7 @@ def csv(tmp_path, text):
 def test_a_text_is_numbers_whatever_comes_first(tmp_path):
     early = "".join(f"{i},\n" for i in range(300_000))  # more than a block of whole numbers
     path = csv(tmp_path, f'x,y\n{early}0.5,1e300\n" 2 ",-1\n')
-    (total,) = frames.stream(path).fold(["x"], lambda parts: [b.data["x"][-1] for b in parts])
+    (total,) = stream(path).fold(["x"], lambda parts: [b.data["x"][-1] for b in parts])
     assert len(total) > 1
     assert values(path, "x", "y")[-3:] == [(299999.0, None), (0.5, 1e300), (2.0, -1.0)]
 
@@ -228,9 +228,9 @@ def test_unwanted_columns_are_not_read(tmp_path):
     start = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
     pages[start : start + 200] = bytes(200)
     path.write_bytes(pages)
-    assert sum(frames.stream(path).fold(["x"], rows)) == 1000
+    assert sum(stream(path).fold(["x"], rows)) == 1000
     with pytest.raises(UnreadableError, match=r"t\.parquet"):
-        list(frames.stream(path).fold(["bad"], rows))
+        list(stream(path).fold(["bad"], rows))
 
 
 def test_a_text_without_a_header_is_refused_and_its_values_are_not_shown(tmp_path):

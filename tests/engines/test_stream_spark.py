@@ -9,9 +9,8 @@ import pytest
 from engine_works import fail, refuse, spark_setting
 
 import dpmic
-from dpmic import frames
-from dpmic.frames.streams import spark as module
-from dpmic.frames.streams.spark import MOST_BYTES, MOST_ROWS, NO_LIMIT, PIECE
+from dpmic.data import _engines, stream
+from dpmic.data._engines import MOST_BYTES, MOST_ROWS, NO_LIMIT, PIECE
 
 pytestmark = pytest.mark.full
 
@@ -26,7 +25,7 @@ def session(spark):
 
 def folded(session, work):
     frame = session.range(0, 10, 1, 3).selectExpr("cast(id AS double) AS x")
-    return list(frames.stream(frame).fold(["x"], work))
+    return list(stream(frame).fold(["x"], work))
 
 
 def limits(session):
@@ -72,7 +71,7 @@ def test_a_session_that_is_gone_hides_no_error():
         raise RuntimeError("no session")
 
     settings = SimpleNamespace(getAll={}, get=lambda _: "10000", set=lambda *_: None, unset=gone)
-    with pytest.raises(KeyboardInterrupt), module._unweighed(settings):
+    with pytest.raises(KeyboardInterrupt), _engines._unweighed(settings):
         raise KeyboardInterrupt
 
 
@@ -81,7 +80,7 @@ def test_a_platform_without_settings_is_slower_and_no_more():
         raise RuntimeError("settings are not available")
 
     settings = SimpleNamespace(getAll={}, get=refused, set=refused, unset=refused)
-    with module._unweighed(settings):
+    with _engines._unweighed(settings):
         done = True
     assert done
 
@@ -97,4 +96,4 @@ def test_results_longer_than_a_row_come_home_in_one_piece(session):
 
 def test_no_partitions(session):
     empty = session.createDataFrame(session.sparkContext.emptyRDD(), "x double")
-    assert list(frames.stream(empty).fold(["x"], partial(spark_setting, MOST_BYTES))) == []
+    assert list(stream(empty).fold(["x"], partial(spark_setting, MOST_BYTES))) == []

@@ -18,11 +18,11 @@ from dpmic.evaluation.consistency import (
     measure,
 )
 from dpmic.evaluation.jobs import Run
-from dpmic.evaluation.population import mic_star, range_matrix
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.privacy import sensitivity
-from dpmic.statistics.methods import range_search
+from dpmic.statistics.population import mic_star, range_matrix
+from dpmic.statistics.search import Search
 
 PLAN = {100: 2, 1000: 2, 20_000: 1}
 COLUMNS = (
@@ -54,7 +54,7 @@ class TestPopulation:
         population = range_matrix(q, SQUARE, limits)
 
         def largest(n):
-            matrix = range_search(*q.sample(n, rng), SQUARE, limits).matrix()
+            matrix = Search.by_range(*q.sample(n, rng), SQUARE, limits).matrix()
             np.testing.assert_array_equal(np.isnan(matrix), np.isnan(population))
             return np.nanmax(np.abs(matrix - population))
 
@@ -174,7 +174,7 @@ class TestTables:
         x, y = work.distribution.sample(1000, np.random.default_rng(1))
         limits = Choice(work.choice.B, 1.0).limits
         rng = np.random.default_rng(2)
-        search = range_search(x, y, SQUARE, limits)
+        search = Search.by_range(x, y, SQUARE, limits)
         expected = simulation.published_deviation(search, 1.0, 200, rng)
         assert found["added"].mean() == pytest.approx(expected.mean(), rel=0.2)
 

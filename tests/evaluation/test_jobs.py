@@ -157,7 +157,7 @@ def test_a_damaged_file_is_made_again(tmp_path, diary, damage):
 def test_leftovers_of_a_killed_run_do_no_harm(tmp_path, diary):
     folder = tmp_path / "kept"
     folder.mkdir()
-    (folder / "tmp123.part").write_bytes(b"half a result")
+    (folder / ".numbers.npz.0123abcd.tmp").write_bytes(b"half a result")
     found = Run(folder).results("draw", tasks(diary, "ab"))
     same(found, Run(tmp_path / "fresh").results("draw", tasks(diary, "ab")))
 

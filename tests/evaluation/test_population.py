@@ -11,9 +11,9 @@ import pytest
 import dpmic
 from dpmic._validate import Limits
 from dpmic.errors import ParameterError
-from dpmic.evaluation import population
-from dpmic.evaluation.population import mic_star, range_matrix
 from dpmic.evaluation.relationships import noisy
+from dpmic.statistics import population
+from dpmic.statistics.population import mic_star, range_matrix
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 

@@ -150,7 +150,7 @@ class TestParts:
         assert made(out, "tables", "csv") == set().union(*TABLES.values())
         drawn = set().union(*FIGURES.values()) | {"grids"}
         assert made(out, "figures", "png") == made(out, "figures", "svg") == drawn
-        assert not list(out.rglob("*.part"))
+        assert not list(out.rglob("*.tmp"))
         stages = dict.fromkeys(stage for stage, _, _ in told)
         assert {"MIC*", "scores, n = 25", "synthetic, n = 30", "Baseball", "consistency"} <= set(
             stages

@@ -11,8 +11,9 @@ from published import PublishedMICrGeom
 from scipy import stats
 
 import dpmic
-from dpmic import _kernels, frames
+from dpmic import _kernels
 from dpmic._validate import Limits
+from dpmic.data import find
 from dpmic.evaluation import simulation
 from dpmic.evaluation.scoring import Choice, Perturbed
 from dpmic.evaluation.simulation import (
@@ -25,7 +26,7 @@ from dpmic.evaluation.simulation import (
 )
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 from dpmic.privacy.domain import private_pair
-from dpmic.statistics.methods import range_search
+from dpmic.statistics.search import Search
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 NEVER = 1e-6
@@ -48,7 +49,7 @@ def differ(first, second):
 
 def real_draws(mechanism, x, y, count):
     """The values of releases of one dataset; its score is the same every time."""
-    source = frames.find(x, y)
+    source = find(x, y)
     setting = mechanism.setting(len(x))
     score = mechanism.score(private_pair(source), setting)
     assert mechanism.score(private_pair(source), setting) == score
@@ -147,7 +148,7 @@ class TestPublishedGeometric:
     def test_on_corners(self, epsilon, moved, rng):
         x = np.full(25, 0.05)
         x[:moved] = 0.95
-        found = published_geometric(range_search(x, x, UNIT, self.setting), epsilon, 20_000, rng)
+        found = published_geometric(Search.by_range(x, x, UNIT, self.setting), epsilon, 20_000, rng)
         expected = PublishedMICrGeom(epsilon, 5).draws(x, x, 20_000)
         assert differ(found, expected) > 1e-4
         wrong = PublishedMICrGeom(1.2 * epsilon, 5).draws(x, x, 20_000)
@@ -155,7 +156,7 @@ class TestPublishedGeometric:
 
     def test_on_any_points(self, rng):
         x, y = rng.random((2, 30))
-        found = published_geometric(range_search(x, y, UNIT, self.setting), 1.0, 20_000, rng)
+        found = published_geometric(Search.by_range(x, y, UNIT, self.setting), 1.0, 20_000, rng)
         assert differ(found, PublishedMICrGeom(1.0, 7).draws(x, y, 20_000)) > 1e-4
 
     def test_without_noise_it_is_micr(self, rng):
@@ -164,7 +165,7 @@ class TestPublishedGeometric:
         bounds = ((0.0, 1.0), (-1.0, 1.0))
         for B, c in [(6, 1), (20, 2), (40, 5)]:
             found = published_geometric(
-                range_search(x, y, bounds, Limits(B, c, "reshef")), 1e4, 3, rng
+                Search.by_range(x, y, bounds, Limits(B, c, "reshef")), 1e4, 3, rng
             )
             exact = dpmic.micr(x, y, bounds=bounds, B=B, c=c).mic
             np.testing.assert_allclose(found, exact, atol=1e-12)
@@ -179,7 +180,7 @@ class TestPublishedGeometric:
 
         monkeypatch.setattr(simulation, "_noisy", recorded)
         x, y = rng.random((2, 30))
-        found = published_deviation(range_search(x, y, UNIT, self.setting), 1.0, 50, rng)
+        found = published_deviation(Search.by_range(x, y, UNIT, self.setting), 1.0, 50, rng)
         assert len(drawn) == published_grids(6)
         for run, moved in enumerate(found):
             expected = [
@@ -194,13 +195,13 @@ class TestPublishedGeometric:
         y = x**2
         limits = Limits(B, c, "reshef")
         values, most = (
-            simulate(range_search(x, y, UNIT, limits), 0.5, 50, np.random.default_rng(3))
+            simulate(Search.by_range(x, y, UNIT, limits), 0.5, 50, np.random.default_rng(3))
             for simulate in (published_geometric, published_deviation)
         )
         moved = np.abs(values - dpmic.micr(x, y, bounds=UNIT, B=B, c=c).mic)
         assert (moved <= most + 1e-12).all()
         assert 0 < moved.mean() <= most.mean() < 1
-        assert published_deviation(range_search(x, y, UNIT, limits), 1e4, 3, rng).max() < 1e-12
+        assert published_deviation(Search.by_range(x, y, UNIT, limits), 1e4, 3, rng).max() < 1e-12
 
     def test_the_number_of_grids(self):
         for B in (4, 6, 12, 40, 150):
@@ -211,7 +212,7 @@ class TestPublishedGeometric:
         x, y = rng.random((2, 30))
         first, second, third = (
             published_geometric(
-                range_search(x, y, UNIT, self.setting), 1.0, 5, np.random.default_rng(seed)
+                Search.by_range(x, y, UNIT, self.setting), 1.0, 5, np.random.default_rng(seed)
             )
             for seed in (1, 1, 2)
         )
@@ -285,7 +286,7 @@ class TestPerturbed:
         kind = Perturbed("micr-geom", 0.7, 12, 2)
         found = kind.values((x, y), UNIT, 5, np.random.default_rng(1))
         expected = published_geometric(
-            range_search(x, y, UNIT, Choice(12, 2).limits), 0.7, 5, np.random.default_rng(1)
+            Search.by_range(x, y, UNIT, Choice(12, 2).limits), 0.7, 5, np.random.default_rng(1)
         )
         np.testing.assert_array_equal(found, expected)
 

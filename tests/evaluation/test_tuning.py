@@ -7,11 +7,11 @@ import dpmic
 from dpmic._validate import Limits
 from dpmic.evaluation import tuning
 from dpmic.evaluation.jobs import Run
-from dpmic.evaluation.population import mic_star
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, matrix, micr, ranked
 from dpmic.evaluation.simulation import clipped_laplace
 from dpmic.evaluation.tuning import Sizes, cheapest, laplace_wsums, mic_stars, perturbed, scores
+from dpmic.statistics.population import mic_star
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 TRIED = Sizes(micr=((6.0, 1.0), (12.0, 5.0), (8.0, 2.0)), mice=((12.0, 2.0), (7.0, 1.0)))

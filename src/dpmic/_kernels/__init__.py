@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("counting", "partitions", "permutations", "segmentation", "tiled")
+_MODULES = ("counting", "large", "partitions", "permutations", "segmentation", "tiled")
 
 
 def __getattr__(name: str) -> ModuleType:

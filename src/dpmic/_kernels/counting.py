@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["clumps", "count", "part_of", "place", "tally", "unite"]
+__all__ = ["clumps", "count", "part_of", "place", "refine", "tally"]
 
 Edges = NDArray[np.int64]
 
@@ -68,20 +68,20 @@ def clumps(
 
 
 @compiled
-def unite(
+def refine(
     edges: Edges, offsets: Edges, starts: Edges, atoms: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], Edges, NDArray[np.int32]]:
-    """Cut records by the union of the cuts of each group of partitions.
+    """Cut records by the common refinement of each group of partitions.
 
     Partition i is ``edges[offsets[i] : offsets[i + 1]]``, and group g has the partitions
     ``starts[g]`` to ``starts[g + 1] - 1``. Returns the part of each record by group, the number of
-    parts by group, and the same edges counted in parts of their union.
+    parts by group, and the same edges counted in parts of the refinement.
     """
     groups, last = starts.size - 1, edges[offsets[1] - 1]
     parts = np.empty((groups, atoms.size), np.int32)
     sizes = np.empty(groups, np.int64)
     own = np.empty(edges.size, np.int32)
-    place = np.empty(last + 1, np.int32)  # of each edge among those of the union
+    place = np.empty(last + 1, np.int32)  # of each edge among those of the refinement
     for g in range(groups):
         first, end = offsets[starts[g]], offsets[starts[g + 1]]
         place[:] = 0
@@ -120,7 +120,7 @@ def place(
         at = guide[0]
         if bucket >= last:
             at = guide[last]
-        elif bucket > 0:  # neither where infinity times nothing is no number
+        elif bucket > 0:  # neither where infinity times 0 is not a number
             at = guide[int(bucket)]
         while at < cuts.size and cuts[at] <= value:
             at += 1

@@ -41,8 +41,8 @@ def ranks(
 def equipartition(ends: NDArray[np.int64], size: int, slack: int) -> Edges:
     """Cut into at most ``size`` parts of nearly equal weight, never splitting an atom.
 
-    ``ends`` are the cumulative weights of the atoms, from 0. Wished cuts are evenly spaced. A
-    part closes before the first atom whose end is no nearer to the wished cut than its
+    ``ends`` are the cumulative weights of the atoms, from 0. Target cuts are evenly spaced. A
+    part closes before the first atom whose end is no nearer to the target cut than its
     beginning; where that is ``slack`` records or more away, what is left is spaced anew.
 
     With slack = 1 only ties move the other cuts: without them cut j is j n / size, rounded, so
@@ -57,10 +57,10 @@ def equipartition(ends: NDArray[np.int64], size: int, slack: int) -> Edges:
     base = 0  # the weight after which, cuts are evenly spaced
     while edges[part] < atoms:
         part += 1
-        # The wished cut is base + share / spaced; whole numbers decide everything exactly.
+        # The target cut is base + share / spaced; integers decide everything exactly.
         spaced = size - anew
         share = (part - anew) * (ends[atoms] - base)
-        # |end - wish| >= |begin - wish| iff begin + end >= 2 wish, and both sides grow.
+        # |end - target| >= |begin - target| iff begin + end >= 2 target, and both sides grow.
         twice = 2 * base + (2 * share + spaced - 1) // spaced
         low, high = edges[part - 1] + 1, atoms
         if ends[atoms] == atoms:  # no ties: ends[i] = i
@@ -90,8 +90,8 @@ def equipartitions(
         most += min(size, atoms) + 1
     edges, offsets = np.empty(most, np.int64), np.zeros(sizes.size + 1, np.int64)
     for i in range(sizes.size):
-        whole = finest and atoms <= sizes[i]
-        own = np.arange(atoms + 1) if whole else equipartition(ends, sizes[i], slack)
+        apart = finest and atoms <= sizes[i]
+        own = np.arange(atoms + 1) if apart else equipartition(ends, sizes[i], slack)
         for e in range(own.size):  # a slice would take seconds to compile
             edges[offsets[i] + e] = own[e]
         offsets[i + 1] = offsets[i] + own.size

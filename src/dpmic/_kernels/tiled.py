@@ -1,11 +1,11 @@
 """The search of segmentation.py for many ends at a time and all steps of a pair in one call.
 
 The dynamic programme is that of the reference, with the same additions in the same order, so it
-returns the very same floats. What makes it fast:
+returns bit-identical floats. What makes it fast:
 
 - the sums w(s, t) of neighbouring ends t are gathered from the table of f into vector registers
   and used there for every number of rows; they are never stored;
-- steps with the same master share one table of counts, on the union of their column cuts;
+- steps with the same master share one table of counts, on the common refinement of their columns;
 - the last of k rows ends at the last master row, so for the largest k one sum for each start is
   enough.
 """
@@ -31,8 +31,8 @@ MARGIN = 1e-9
 """In bits, above all rounding: a bound this far below what is needed rules an entry out."""
 
 
-class Room(NamedTuple):
-    """What a search works in, made once for many."""
+class Workspace(NamedTuple):
+    """The arrays that a search works in, allocated once for many searches."""
 
     cumulative: Counts  # [column, end], and last T
     best: Table  # [k, end]
@@ -41,9 +41,11 @@ class Room(NamedTuple):
 
 
 @compiled
-def _start(room: Room, low: int, high: int, columns: int, xlogx: Table, rows: int, s: int) -> None:
+def _start(
+    space: Workspace, low: int, high: int, columns: int, xlogx: Table, rows: int, s: int
+) -> None:
     """Try s as the start of the last row, for all ends after it; vectors run past the last."""
-    cumulative, best, _, _ = room
+    cumulative, best, _, _ = space
     t = s + 1
     while t + WIDE - LANES <= rows:
         advance_wide(best, 1, low, high, cumulative, columns, xlogx, t, s)
@@ -79,32 +81,32 @@ def _largest_sum(one: Table, other: Table) -> float:
 
 
 @compiled
-def _begin(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
+def _begin(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
     """Set best[1, t], the sum of a single row, and w(s, rows) for every start."""
-    room.best[:k_max, : rows + LANES] = -np.inf
-    room.best[0, 0] = 0.0
-    _start(room, 1, 2, columns, xlogx, rows, 0)
-    _tails(room.tails, room.cumulative, columns, rows, xlogx)
+    space.best[:k_max, : rows + LANES] = -np.inf
+    space.best[0, 0] = 0.0
+    _start(space, 1, 2, columns, xlogx, rows, 0)
+    _tails(space.tails, space.cumulative, columns, rows, xlogx)
 
 
 @compiled
-def _search(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
+def _search(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
     """Set found[k], the most that k rows can add up to, for k = 2 .. k_max."""
-    _, best, tails, found = room
-    _begin(room, columns, rows, k_max, xlogx)
+    _, best, tails, found = space
+    _begin(space, columns, rows, k_max, xlogx)
     if k_max > 2:
         for s in range(1, rows):  # best[k - 1, s] is final: every start before s has been tried
-            _start(room, 2, k_max, columns, xlogx, rows, s)
+            _start(space, 2, k_max, columns, xlogx, rows, s)
     for k in range(2, k_max):
         found[k] = best[k, rows]
     found[k_max] = _largest_sum(best[k_max - 1, 1:rows], tails[1:rows])
 
 
 @compiled
-def _scratch(columns: int, rows: int, k_max: int) -> Room:
-    """Make room for the searches of tables of at most so many columns and rows."""
+def _scratch(columns: int, rows: int, k_max: int) -> Workspace:
+    """Allocate for the searches of tables of at most so many columns and rows."""
     wide = 2 * (rows + LANES + 1)  # vectors run past the last end by less than one of them
-    return Room(
+    return Workspace(
         np.empty((columns + 1, wide), np.int32),
         np.empty((k_max + 1, wide)),
         np.empty(rows),
@@ -113,21 +115,21 @@ def _scratch(columns: int, rows: int, k_max: int) -> Room:
 
 
 @compiled
-def _constant(room: Room, columns: int, rows: int, xlogx: Table) -> tuple[int, float]:
+def _constant(space: Workspace, columns: int, rows: int, xlogx: Table) -> tuple[int, float]:
     """Return n and what information has besides the sum over rows: f(n) - sum_j f(c_j)."""
-    n = room.cumulative[columns, rows]
+    n = space.cumulative[columns, rows]
     constant = xlogx[n]
     for j in range(columns):
-        constant -= xlogx[room.cumulative[j, rows]]
+        constant -= xlogx[space.cumulative[j, rows]]
     return n, constant
 
 
 @compiled
-def _bits(bits: Table, room: Room, columns: int, rows: int, xlogx: Table) -> None:
+def _bits(bits: Table, space: Workspace, columns: int, rows: int, xlogx: Table) -> None:
     """Turn sums into information; more rows than the master has are worth what all of it is."""
-    n, constant = _constant(room, columns, rows, xlogx)
+    n, constant = _constant(space, columns, rows, xlogx)
     for k in range(2, bits.size):
-        bits[k] = (room.found[min(k, rows)] + constant) / n
+        bits[k] = (space.found[min(k, rows)] + constant) / n
 
 
 @compiled
@@ -138,8 +140,8 @@ def information(counts: Counts, k_max: int, xlogx: Table) -> Table:
     if rows == 1:
         return bits
     most = min(k_max, rows)
-    room = _scratch(columns, rows, most)
-    cumulative = room.cumulative
+    space = _scratch(columns, rows, most)
+    cumulative = space.cumulative
     cumulative[columns] = 0
     for j in range(columns):
         cumulative[j, 0] = 0
@@ -148,8 +150,8 @@ def information(counts: Counts, k_max: int, xlogx: Table) -> Table:
             cumulative[columns, t + 1] += cumulative[j, t + 1]
         cumulative[j, rows + 1 :] = cumulative[j, rows]
     cumulative[columns, rows + 1 :] = cumulative[columns, rows]
-    _search(room, columns, rows, most, xlogx)
-    _bits(bits, room, columns, rows, xlogx)
+    _search(space, columns, rows, most, xlogx)
+    _bits(bits, space, columns, rows, xlogx)
     return bits
 
 
@@ -165,7 +167,7 @@ def _cumulate(table: Counts, columns: int, rows: int) -> None:
 
 @compiled
 def _prefix(table: Counts, fixed: Counts, free: Counts, columns: int, rows: int) -> None:
-    """Count records in (union column, master row), cumulated along both axes from 1 on."""
+    """Count records in (refined column, master row), cumulated along both axes from 1 on."""
     table[: columns + 1, : rows + 1] = 0
     for record in range(fixed.size):
         table[np.uint32(fixed[record] + 1), np.uint32(free[record] + 1)] += 1
@@ -176,7 +178,7 @@ def _prefix(table: Counts, fixed: Counts, free: Counts, columns: int, rows: int)
 def _merge(
     cumulative: Counts, table: Counts, edges: Counts, rows: int, reverse: bool = False
 ) -> None:
-    """Set C[j, t] of one step's columns from the union's; the last row is T.
+    """Set C[j, t] of one step's columns from the refinement's; the last row is T.
 
     In reverse the master's last row comes first. Behind the last end each row is continued, for
     what vectors read past it.
@@ -196,8 +198,8 @@ def _merge(
 
 
 @compiled
-def _room(left: Cut, right: Cut, most: int) -> tuple[Counts, Room]:
-    """Return room for the table and the searches of any pair, in both orientations."""
+def _allocated(left: Cut, right: Cut, most: int) -> tuple[Counts, Workspace]:
+    """Allocate for the table and the searches of any pair, in both orientations."""
     width = height = columns = 0
     for cut in (left, right):
         width = max(width, max(cut.columns.sizes.ravel()))
@@ -218,8 +220,8 @@ def entries(
     ----------
     left, right : (columns, masters), named
         Variables cut both ways. ``columns.parts[v, g]``: the part of each record of variable v in
-        the union of the columns of group g; ``columns.sizes[v, g]``: how many parts; the columns
-        of step i are ``edges[v, offsets[v, i] : offsets[v, i + 1]]``, in parts of the union.
+        the common refinement of the columns of group g; ``columns.sizes[v, g]``: how many parts;
+        the columns of step i are ``edges[v, offsets[v, i] : offsets[v, i + 1]]``, in such parts.
         ``masters.parts`` and ``masters.sizes``: likewise for the master of each group.
     pairs : (pairs, 2)
         Which of the left and which of the right variables to search: first with the columns of
@@ -232,11 +234,11 @@ def entries(
         The table of f.
     """
     most = max(k_max)
-    table, room = _room(left, right, most)
+    table, space = _allocated(left, right, most)
     bits = np.zeros((2, pairs.shape[0], k_max.size, most + 1))
     for pair in range(pairs.shape[0]):
         x, y = pairs[pair]
-        for turn, fixed, u, free, v in (
+        for orientation, fixed, u, free, v in (
             (0, left.columns, x, right.masters, y),
             (1, right.columns, y, left.masters, x),
         ):
@@ -247,10 +249,10 @@ def entries(
                 _prefix(table, fixed.parts[u, g], free.parts[v, g], fixed.sizes[u, g], rows)
                 for i in range(starts[g], starts[g + 1]):
                     edges = fixed.edges[u, fixed.offsets[u, i] : fixed.offsets[u, i + 1]]
-                    _merge(room.cumulative, table, edges, rows)
-                    _search(room, edges.size - 1, rows, min(k_max[i], rows), xlogx)
-                    found = bits[turn, pair, i, : k_max[i] + 1]
-                    _bits(found, room, edges.size - 1, rows, xlogx)
+                    _merge(space.cumulative, table, edges, rows)
+                    _search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
+                    found = bits[orientation, pair, i, : k_max[i] + 1]
+                    _bits(found, space, edges.size - 1, rows, xlogx)
     return bits
 
 
@@ -263,12 +265,12 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
     """
     (size, width, height), steps, most = tables.shape, k_max.size, max(k_max)
     side = max(width, height) + 1
-    whole, table = np.zeros((side, side), np.int32), np.empty((side, side), np.int32)
-    room, bits = _scratch(side, side, most), np.zeros((2, size, steps, most + 1))
+    cumulated, table = np.zeros((side, side), np.int32), np.empty((side, side), np.int32)
+    space, bits = _scratch(side, side, most), np.zeros((2, size, steps, most + 1))
     for index in range(size):
-        whole[1 : width + 1, 1 : height + 1] = tables[index]
-        _cumulate(whole, width, height)
-        for turn, fixed, free in ((0, x, y), (1, y, x)):
+        cumulated[1 : width + 1, 1 : height + 1] = tables[index]
+        _cumulate(cumulated, width, height)
+        for orientation, fixed, free in ((0, x, y), (1, y, x)):
             for g in range(starts.size - 1):
                 master = free.edges[free.offsets[steps + g] : free.offsets[steps + g + 1]]
                 rows = master.size - 1
@@ -278,16 +280,17 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
                     edges = fixed.edges[fixed.offsets[i] : fixed.offsets[i + 1]]
                     for u in edges:
                         for t in range(rows + 1):
-                            table[u, t] = whole[master[t], u] if turn else whole[u, master[t]]
-                    _merge(room.cumulative, table, edges, rows)
-                    _search(room, edges.size - 1, rows, min(k_max[i], rows), xlogx)
-                    found = bits[turn, index, i, : k_max[i] + 1]
-                    _bits(found, room, edges.size - 1, rows, xlogx)
+                            at = (master[t], u) if orientation else (u, master[t])
+                            table[u, t] = cumulated[at]
+                    _merge(space.cumulative, table, edges, rows)
+                    _search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
+                    found = bits[orientation, index, i, : k_max[i] + 1]
+                    _bits(found, space, edges.size - 1, rows, xlogx)
     return bits
 
 
 @compiled
-def _bound(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
+def _bound(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
     """Set found[2], and an upper bound of found[k] for k = 3 .. k_max, at a fraction of the cost.
 
     Splitting a row never lowers the sum. So a row that begins in one block of LANES master rows
@@ -295,7 +298,7 @@ def _bound(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> Non
     What k rows can add up to is then bounded by best[k, t] from sums w(s, t) within a block and
     to the ends of blocks alone; these are repeated behind the others, for vectors of them.
     """
-    cumulative, best, _, found = room
+    cumulative, best, _, found = space
     behind, blocks = rows + LANES, (rows + LANES - 1) // LANES
     for j in range(columns + 1):
         row = cumulative[j]
@@ -303,7 +306,7 @@ def _bound(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> Non
             row[behind + block] = row[min((block + 1) * LANES, rows)]
     best[: k_max + 1, : behind + blocks + LANES] = -np.inf
     best[0, 0] = 0.0
-    _start(room, 1, 2, columns, xlogx, rows, 0)
+    _start(space, 1, 2, columns, xlogx, rows, 0)
     for s in range(1, rows):
         first = behind + s // LANES
         ends_block = s % LANES == 0
@@ -321,14 +324,14 @@ def _bound(room: Room, columns: int, rows: int, k_max: int, xlogx: Table) -> Non
 
 @compiled
 def _search_above(
-    room: Room, ahead: Table, needed: Table, columns: int, rows: int, k_max: int, xlogx: Table
+    space: Workspace, ahead: Table, needed: Table, columns: int, rows: int, k_max: int, xlogx: Table
 ) -> None:
     """Set found[k] where it is above needed[k], trying only such starts as can lead there.
 
     ``ahead[k, t]`` bounds what k rows made of the last t master rows can add up to.
     """
-    _, best, tails, found = room
-    _begin(room, columns, rows, k_max, xlogx)
+    _, best, tails, found = space
+    _begin(space, columns, rows, k_max, xlogx)
     for s in range(1, rows):
         high = 2
         for k in range(2, k_max):
@@ -336,16 +339,16 @@ def _search_above(
                 if best[k - 1, s] + ahead[after, rows - s] > needed[k - 1 + after]:
                     high = k + 1
         if high > 2:
-            _start(room, 2, high, columns, xlogx, rows, s)
+            _start(space, 2, high, columns, xlogx, rows, s)
     for k in range(2, k_max + 1):
         found[k] = _largest_sum(best[k - 1, 1:rows], tails[1:rows])
 
 
 @compiled
-def _raised(floor: float, task: Any, rooms: Any, logs: Table, xlogx: Table) -> float:
+def _raised(floor: float, task: Any, workspaces: Any, logs: Table, xlogx: Table) -> float:
     """Return the largest of what is known and the normalised entries of one step."""
     table, edges, rows, k_max = task
-    room, back, needed = rooms
+    space, back, needed = workspaces
     columns = edges.size - 1
     _merge(back.cumulative, table, edges, rows, True)
     if k_max > 2:
@@ -359,10 +362,10 @@ def _raised(floor: float, task: Any, rooms: Any, logs: Table, xlogx: Table) -> f
         needed[k] = (floor * logs[k] - MARGIN) * n - constant
         promising |= back.found[k] > needed[k]
     if promising:
-        _merge(room.cumulative, table, edges, rows)
-        _search_above(room, back.best, needed, columns, rows, k_max, xlogx)
+        _merge(space.cumulative, table, edges, rows)
+        _search_above(space, back.best, needed, columns, rows, k_max, xlogx)
         for k in range(3, k_max + 1):
-            floor = max(floor, (room.found[k] + constant) / n / logs[k])
+            floor = max(floor, (space.found[k] + constant) / n / logs[k])
     return floor
 
 
@@ -377,8 +380,11 @@ def largest(
     ``logs[k]`` normalises an entry of k rows.
     """
     most, groups = max(k_max), starts.size - 1
-    table, room = _room(left, right, most)
-    back, needed = _scratch(room.cumulative.shape[0] - 1, room.tails.size, most), np.empty(most + 1)
+    table, space = _allocated(left, right, most)
+    back, needed = (
+        _scratch(space.cumulative.shape[0] - 1, space.tails.size, most),
+        np.empty(most + 1),
+    )
     scores = np.zeros(pairs.shape[0])
     for pair in range(pairs.shape[0]):
         i, j = pairs[pair]
@@ -394,6 +400,6 @@ def largest(
                 for step in range(starts[g], starts[g + 1]):
                     edges = fixed.edges[u, fixed.offsets[u, step] : fixed.offsets[u, step + 1]]
                     task = table, edges, rows, min(k_max[step], rows)
-                    found = _raised(scores[pair], task, (room, back, needed), logs, xlogx)
+                    found = _raised(scores[pair], task, (space, back, needed), logs, xlogx)
                     scores[pair] = min(found, 1.0)
     return scores

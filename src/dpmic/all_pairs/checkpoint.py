@@ -1,10 +1,9 @@
-"""The Parquet file that long work streams to, and is taken up again from.
+"""The Parquet file that long work streams to and resumes from.
 
 While work goes on, finished pairs lie in the folder ``<path>.parts`` as small Parquet files. Each
-is written under another name, brought to the disk and renamed, so that it is there whole or not
-at all. When all pairs are finished, ``<path>`` is written in the same way, and the folder goes.
-Every file says of which table and options its numbers are; those of others are never used, and
-never overwritten.
+is written completely or not at all. When all pairs are finished, ``<path>`` is written in the same
+way, and the folder is removed. Every file says of which table and options its numbers are; those
+of others are never used, and never overwritten.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.all_pairs import locks
+from dpmic import _io
 from dpmic.errors import DpmicError, ParameterError, safe_repr
 from dpmic.results import Pairwise
 
@@ -42,7 +41,7 @@ PART, SECONDS = 2**16, 20.0
 GROUP = 2**20
 """Rows of the file that are in memory at once, and that readers find together."""
 
-KEY, POSITION = "dpmic", "position"
+KEY, POSITION, LOCK = "dpmic", "position", "lock"
 ADDED = {"x", "y", "qvalue"}  # columns of the file that follow from the others
 ELSEWHERE = "choose another name, or delete it"
 WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
@@ -84,7 +83,7 @@ class Checkpoint:
             If the file cannot be written, is of another identity, or is being made right now.
         """
         text = json.dumps({"format": FORMAT, **identity}, sort_keys=True)
-        checkpoint = cls(_place(path), text, pairs)
+        checkpoint = cls(_target(path), text, pairs)
         if not checkpoint._path.exists():
             checkpoint._begin()
         if checkpoint._path.exists():  # also when another process has made it just now
@@ -176,7 +175,7 @@ class Checkpoint:
     def _begin(self) -> None:
         """Lock the folder and look at what it holds."""
         try:
-            self._lock = locks.take(self._folder)
+            self._lock = _io.lock_folder(self._folder)
             for leftover in self._folder.glob("*.tmp"):
                 leftover.unlink()
         except BlockingIOError:
@@ -194,7 +193,7 @@ class Checkpoint:
     def _release(self) -> None:
         """Let others work."""
         if self._lock is not None:
-            locks.release(self._lock, self._folder)
+            _io.unlock_folder(self._lock, self._folder)
             self._lock = None
 
     def _discard(self) -> None:
@@ -207,7 +206,7 @@ class Checkpoint:
         """Remove the parts that a process left when it ended right after making the file."""
         if self._folder.is_dir():
             with suppress(OSError):
-                self._lock = locks.take(self._folder)
+                self._lock = _io.lock_folder(self._folder)
                 self._discard()
             self._release()
 
@@ -225,7 +224,7 @@ class Checkpoint:
                 raise _refusal(file, reason, ELSEWHERE)
 
     def _finished(self) -> Arrays:
-        """Return the numbers of the whole file."""
+        """Return the numbers of the finished file."""
         columns = _read(self._path)
         if columns is None or any(v.size != self._pairs for v in columns.values()):
             raise _refusal(self._path, "it is damaged", "delete it, and ask again")
@@ -237,43 +236,38 @@ class Checkpoint:
         return inside and (not columns or {POSITION, *columns} == set(table))
 
     def _write(self, target: Path, schema: pyarrow.Schema, tables: Iterable[pyarrow.Table]) -> None:
-        """Write a file whole or not at all, and to the disk before it has its name."""
+        """Write a file completely or not at all."""
         from pyarrow import parquet
 
-        written = self._folder / f"{target.stem}.tmp"
         try:
-            with written.open("wb") as file:
-                with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
-                    writer.add_key_value_metadata({KEY: self._identity})
-                    for table in tables:
-                        writer.write_table(table)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(written, target)
-            _sync(target.parent)
+            with (
+                _io.atomic_write(target, folder=self._folder) as file,
+                parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer,
+            ):
+                writer.add_key_value_metadata({KEY: self._identity})
+                for table in tables:
+                    writer.write_table(table)
         except OSError as error:
-            with suppress(OSError):
-                written.unlink(missing_ok=True)
             raise _unwritable(target, error) from None
 
 
-def _place(path: str | os.PathLike[str]) -> Path:
-    """Return the real path of a file that may be made, or be there already."""
+def _target(path: str | os.PathLike[str]) -> Path:
+    """Return the real path of a file that can be written, or exists already."""
     try:
-        place = Path(os.path.realpath(os.fsdecode(path)))
+        target = Path(os.path.realpath(os.fsdecode(path)))
     except (TypeError, ValueError):
         raise ParameterError(
             f"out = {safe_repr(path)}",
             "it is not a path",
             "pass a file's path, such as 'mic.parquet'",
         ) from None
-    if place.suffix.lower() != ".parquet":
-        raise _refusal(place, "the file is of the Parquet kind", "let its name end in .parquet")
-    if place.is_dir():
-        raise _refusal(place, "it is a folder", "pass the path of a file in it")
-    if not place.parent.is_dir():
-        raise _refusal(place, f"there is no folder {place.parent}", "make the folder first")
-    return place
+    if target.suffix.lower() != ".parquet":
+        raise _refusal(target, "the file is of the Parquet kind", "let its name end in .parquet")
+    if target.is_dir():
+        raise _refusal(target, "it is a folder", "pass the path of a file in it")
+    if not target.parent.is_dir():
+        raise _refusal(target, f"there is no folder {target.parent}", "make the folder first")
+    return target
 
 
 def _refusal(path: Path, reason: str, remedy: str) -> ParameterError:
@@ -328,15 +322,15 @@ def _groups(result: Pairwise) -> Iterator[pyarrow.Table]:
 def _differences(stored: str, wanted: str) -> str:
     """Say what of one identity is not as in another."""
     one, other = _flat(json.loads(stored)), _flat(json.loads(wanted))
-    told = []
+    differences = []
     for name in sorted(one.keys() | other.keys()):
         was, now = one.get(name), other.get(name)
         if was == now:
             continue
         plain = name not in WORDS and all(isinstance(v, int | float | str) for v in (was, now))
         text = f"{name} = {safe_repr(was)} instead of {safe_repr(now)}"
-        told.append(text if plain else f"other {WORDS.get(name, name)}")
-    return ", ".join(told)
+        differences.append(text if plain else f"other {WORDS.get(name, name)}")
+    return ", ".join(differences)
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -345,13 +339,3 @@ def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in identity.items():
         flat |= value if isinstance(value, dict) else {name: value}
     return flat
-
-
-def _sync(folder: Path) -> None:
-    """Bring a new name to the disk, where folders can be opened."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -1,4 +1,4 @@
-"""The public functions for whole tables: ``pairwise`` and ``cross``."""
+"""The public functions for tables: ``pairwise`` and ``cross``."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _validate
+from dpmic._progress import counting
 from dpmic._validate import Interval, Master
 from dpmic.all_pairs.checkpoint import Checkpoint
-from dpmic.all_pairs.counted import CountedSide, CountedWork
-from dpmic.all_pairs.progress import bar
-from dpmic.all_pairs.significance import Draws
-from dpmic.all_pairs.work import Side, Work
-from dpmic.all_pairs.workers import as_found
-from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.frames import LEAST_RECORDS, Missing
+from dpmic.all_pairs.significance import PermutationPlan
+from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
+from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_all, refuse_single
+from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.results import Pairing, Pairwise
-from dpmic.statistics.counted import count
 from dpmic.statistics.counts import sources
 from dpmic.statistics.counts.sources import Counting, Found
-from dpmic.statistics.methods import Method, Statistic
+from dpmic.statistics.family import Method, Statistic, count_records
 
 __all__ = ["cross", "pairwise"]
 
@@ -83,7 +80,7 @@ def pairwise(
     permutations : int
         How many each pair is compared with, its own or shared ones.
     rng : numpy.random.Generator or int, optional
-        Source of the permutations. With a whole number p-values are the same whatever the
+        Source of the permutations. With an integer p-values are the same whatever the
         workers; without any, those that are finished in ``out`` are kept as they are.
     missing : {"raise", "drop"}
         Refuse missing values, or leave out, for each pair, the records where one of both is
@@ -111,15 +108,15 @@ def pairwise(
     (('0', '2', 0.962...),)
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
-    draws = _draws(pvalues, pooled, permutations, rng)
-    whole = sources.find_all(table)
-    if isinstance(whole, Counting):
-        work = _counted(whole, method, bounds, missing, _flag(tic, "tic"), draws)
+    plan = _permutation_plan(pvalues, pooled, permutations, rng)
+    found = sources.find_all(table)
+    if isinstance(found, Counting):
+        work = _counted(found, method, bounds, missing, _flag(tic, "tic"), plan)
     else:
-        source, intervals = _bounded(whole, method, bounds)
-        frames.refuse_single(source.names)
+        source, intervals = _bounded(found, method, bounds)
+        refuse_single(source.names)
         side, pairing = _read(source, intervals, missing), Pairing(len(source.names))
-        work = Work(method, side, side, pairing, _flag(tic, "tic"), missing == "drop", draws)
+        work = Work(method, side, side, pairing, _flag(tic, "tic"), missing == "drop", plan)
     return _score(work, threads, out, rng)
 
 
@@ -168,9 +165,9 @@ def cross(
            [0.05]])
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
-    draws = _draws(pvalues, pooled, permutations, rng)
+    plan = _permutation_plan(pvalues, pooled, permutations, rng)
     each = zip((left, right), _both(bounds), strict=True)
-    found = [_bounded(frames.find_all(table), method, own) for table, own in each]
+    found = [_bounded(find_all(table), method, own) for table, own in each]
     one, other = (_read(source, intervals, missing) for source, intervals in found)
     if one.n != other.n:
         raise InputError(
@@ -179,7 +176,7 @@ def cross(
             "pass tables with the same records",
         )
     pairing = Pairing(len(one.names), len(other.names))
-    work = Work(method, one, other, pairing, _flag(tic, "tic"), missing == "drop", draws)
+    work = Work(method, one, other, pairing, _flag(tic, "tic"), missing == "drop", plan)
     return _score(work, threads, out, rng)
 
 
@@ -204,15 +201,19 @@ def _flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def _draws(pvalues: Any, pooled: Any, permutations: Any, rng: Any) -> Draws | None:
-    """Return how p-values are to be made, if they are."""
+def _permutation_plan(
+    pvalues: Any, pooled: Any, permutations: Any, rng: Any
+) -> PermutationPlan | None:
+    """Return the permutations that p-values need, if they are asked for."""
     together = _flag(pooled, "pooled")
-    draws = Draws.of(permutations, rng, pooled=together)
+    plan = PermutationPlan.of(permutations, rng, pooled=together)
     if _flag(pvalues, "pvalues"):
-        return draws
+        return plan
     for name, given in (("pooled", together), ("rng", rng is not None)):
         if given:
-            raise ParameterError(name, "only p-values need it", "pass pvalues=True too")
+            raise ParameterError(
+                name, "only p-values need it", with_code("pass `pvalues=True` too")
+            )
     return None
 
 
@@ -230,22 +231,27 @@ def _both(bounds: Any) -> tuple[Any, Any]:
 
 
 def _counted(
-    whole: Counting, method: Method, bounds: Any, missing: Missing, tic: bool, draws: Draws | None
+    found: Counting,
+    method: Method,
+    bounds: Any,
+    missing: Missing,
+    tic: bool,
+    plan: PermutationPlan | None,
 ) -> Work:
     """Count the columns that take part, wherever they are."""
     for name, needed in (
         (f"statistic = {method.statistic!r}", method.statistic != "micr"),
-        ("pvalues", draws is not None),
+        ("pvalues", plan is not None),
     ):
         if needed:
             raise ParameterError(
                 name,
                 "it needs all records, and these come in parts",
-                "pass statistic='micr' without p-values, or the records in memory",
+                with_code("pass `statistic='micr'` without p-values, or the records in memory"),
             )
-    source, intervals = _bounded(whole, method, whole.bounds(bounds))
-    frames.refuse_single(source.names)
-    table = count(source, intervals, method, missing)
+    source, intervals = _bounded(found, method, found.bounds(bounds))
+    refuse_single(source.names)
+    table = count_records(source, intervals, method, missing)
     side = CountedSide(source.names, (), intervals, table)
     return CountedWork(method, side, side, Pairing(len(source.names)), tic)
 
@@ -257,22 +263,24 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
             raise ParameterError(
                 "bounds",
                 "micr draws its grids between bounds, from what each column means",
-                "pass {'age': (0, 120), ...}, or statistic='mice', which needs none",
+                with_code("pass {'age': (0, 120), ...}, or `statistic='mice'`, which needs none"),
             )
-        return frames.bounded(source, bounds)
+        return bounded(source, bounds)
     if bounds is not None:
         raise ParameterError(
-            "bounds", f"{method.statistic} has none", "leave them out, or pass statistic='micr'"
+            "bounds",
+            f"{method.statistic} has none",
+            with_code("leave them out, or pass `statistic='micr'`"),
         )
     return source, (None,) * len(source.names)
 
 
-def _read(source: frames.Source, intervals: Intervals, missing: Missing) -> Side:
+def _read(source: Source, intervals: Intervals, missing: Missing) -> Side:
     """Read the columns; gaps are refused, or left for each pair."""
     _validate.choice(missing, "missing", Missing)
     if not intervals:
         raise InputError("0 columns", "a pair has two", "pass bounds of one column or more")
-    columns = frames.read_all(source, missing=missing)
+    columns = read_all(source, missing=missing)
     if columns[0].size < LEAST_RECORDS:
         raise InputError(
             f"the table has {columns[0].size} rows",
@@ -295,7 +303,7 @@ def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pa
         "others": None if work.pairing.right is None else work.right.names,
         "n": work.left.n,
         "parameters": parameters,
-        "permutations": None if work.draws is None else work.draws.permutations,
+        "permutations": None if work.permutations is None else work.permutations.permutations,
     }
     with ExitStack() as stack:
         checkpoint = None
@@ -305,8 +313,8 @@ def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pa
             identity = {**facts, **_identity(work, seeded=rng is not None)}
             checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
             _put(found, done, checkpoint.known(), pairs)
-        advance = stack.enter_context(bar(pairs, int(done.sum())))
-        for positions, columns in as_found(work, done.copy(), threads):
+        advance = stack.enter_context(counting("pairs", pairs, int(done.sum())))
+        for positions, columns in as_scored(work, done.copy(), threads):
             _put(found, done, {"position": positions, **columns}, pairs)
             if checkpoint is not None:
                 checkpoint.add(positions, columns)
@@ -320,15 +328,16 @@ def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pa
 def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
     """Return what else the numbers in a file depend on; without a seed any draws will do."""
     sides = (work.left,) if work.right is work.left else (work.left, work.right)
+    plan = work.permutations
     return {
         "data": [side.digest() for side in sides],
-        "seed": work.draws.seed if seeded and work.draws is not None else None,
+        "seed": plan.seed if seeded and plan is not None else None,
         "tic": work.total,
         # With gaps, B is that of each pair's own records.
         "missing": "drop" if work.gaps else "raise",
         "alpha": float(work.method.alpha) if work.gaps and work.method.B is None else None,
         # Version 0.1 pooled pairs of different nulls, and wrote True.
-        "pooled": "by null" if work.draws is not None and work.draws.pooled else False,
+        "pooled": "by null" if plan is not None and plan.pooled else False,
     }
 
 

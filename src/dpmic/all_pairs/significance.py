@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Limits
 from dpmic.statistics.grids import MassAxis
-from dpmic.statistics.significance import TIE, Cells, null, observed, pvalue
+from dpmic.statistics.significance import TIE, RefinedAxis, null, observed, pvalue
 
-__all__ = ["CELLS", "FINER", "Draws", "Null", "Pools", "cells"]
+__all__ = ["MASTER_FACTOR", "MOST_CELLS", "Null", "PermutationPlan", "Pools", "refined"]
 
 Floats = NDArray[np.float64]
-Both = tuple[Cells, Cells]
 
-CELLS, FINER = 9, 5
+MOST_CELLS, MASTER_FACTOR = 9, 5
 """B and c of the statistic, as in :func:`dpmic.independence_test`."""
 
 SHUFFLE, DRAW = 3e-9, 10e-6
@@ -38,7 +36,7 @@ MEMORY = 2**28
 
 
 @dataclass(frozen=True)
-class Draws:
+class PermutationPlan:
     """How many permutations, from which seed, of each pair or of all pairs with the same null."""
 
     permutations: int
@@ -46,13 +44,13 @@ class Draws:
     pooled: bool
 
     @classmethod
-    def of(cls, permutations: Any, rng: Any, *, pooled: bool) -> Draws:
+    def of(cls, permutations: Any, rng: Any, *, pooled: bool) -> PermutationPlan:
         """Check options, and take a seed from a generator."""
         count = _validate.integer(permutations, "permutations", least=1)
         return cls(count, int(_validate.generator(rng).integers(2**63)), pooled)
 
     def seconds(self, n: int, drawn: float) -> float:
-        """Return about how long a test takes, where so large a share of them draws."""
+        """Return about how long a test takes, where ``drawn`` is the share of tests that draw."""
         return (1 + self.permutations * drawn) * (n * SHUFFLE + DRAW)
 
 
@@ -86,12 +84,12 @@ class Pools:
     however often, gets the same. So another process is sent none, and draws those it needs.
     """
 
-    def __init__(self, draws: Draws) -> None:
-        self._draws, self._lock, self._bytes = draws, Lock(), 0
+    def __init__(self, plan: PermutationPlan) -> None:
+        self._plan, self._lock, self._bytes = plan, Lock(), 0
         self._known: OrderedDict[bytes, Pool] = OrderedDict()  # the least recently used comes first
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._draws,)
+        return type(self), (self._plan,)
 
     def pool(self, key: bytes, draw: Callable[[int, np.random.Generator], Floats]) -> Pool:
         """Return the draws of the null that a key stands for."""
@@ -101,8 +99,8 @@ class Pools:
                 return self._known[key]
         # Two threads may both draw here: the second one could only wait.
         name = int.from_bytes(hashlib.sha256(key).digest())
-        generator = np.random.default_rng((self._draws.seed, name))
-        made = Pool.of(draw(self._draws.permutations, generator))
+        generator = np.random.default_rng((self._plan.seed, name))
+        made = Pool.of(draw(self._plan.permutations, generator))
         with self._lock:
             if key not in self._known:
                 self._known[key] = made
@@ -113,17 +111,17 @@ class Pools:
 
 
 class Null:
-    """What pairs are compared with: draws of their own, or those of their pool."""
+    """The null distribution of pairs: draws of their own, or those of their pool."""
 
-    def __init__(self, draws: Draws) -> None:
-        self._draws, self._pools = draws, Pools(draws) if draws.pooled else None
+    def __init__(self, plan: PermutationPlan) -> None:
+        self._plan, self._pools = plan, Pools(plan) if plan.pooled else None
 
-    def compare(self, x: Cells, y: Cells, position: int) -> tuple[float, float]:
+    def compare(self, x: RefinedAxis, y: RefinedAxis, position: int) -> tuple[float, float]:
         """Return the TICe of a pair and its p-value; the same whatever the order of work."""
         if self._pools is None:
-            generator = np.random.default_rng((self._draws.seed, position))
+            generator = np.random.default_rng((self._plan.seed, position))
             statistic = observed(x, y)
-            return statistic, pvalue(statistic, null(x, y, self._draws.permutations, generator))
+            return statistic, pvalue(statistic, null(x, y, self._plan.permutations, generator))
         one, other = sorted((x, y), key=lambda own: own.pattern)  # TICe has no direction
         statistic = observed(one, other)
         pool = self._pools.pool(
@@ -135,10 +133,8 @@ class Null:
         return statistic, pool.pvalue(statistic)
 
 
-def cells(values: Floats) -> Cells:
+def refined(values: Floats) -> RefinedAxis:
     """Cut a column for all its tests."""
-    return Cells.of(MassAxis.grouped(values), _limits(values.size))
-
-
-def _limits(n: int) -> Limits:
-    return _validate.limits(n, alpha=None, B=CELLS, c=FINER, atoms=n)
+    n = values.size
+    limits = _validate.limits(n, alpha=None, B=MOST_CELLS, c=MASTER_FACTOR, atoms=n)
+    return RefinedAxis.of(MassAxis.grouped(values), limits)

@@ -1,39 +1,55 @@
-"""The scores of many pairs, cut into tiles and pieces that any worker can do."""
+"""The scores of many pairs: tiles, pieces of work, and the workers that do them.
+
+The workers are threads of this process, or those of a Dask cluster.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic import _kernels
 from dpmic._validate import Interval, Limits
 from dpmic.all_pairs import significance
-from dpmic.all_pairs.significance import Draws, Null
-from dpmic.frames import LEAST_RECORDS
+from dpmic.all_pairs.significance import Null, PermutationPlan
+from dpmic.data import LEAST_RECORDS
+from dpmic.errors import DpmicError
 from dpmic.results import Pairing
-from dpmic.statistics import blocks, pruning, summaries
-from dpmic.statistics.counts.memory import Cut
-from dpmic.statistics.grids import Steps
-from dpmic.statistics.methods import Binned, Method
+from dpmic.statistics import summaries
+from dpmic.statistics.count_table import CountTable
+from dpmic.statistics.family import Method
+from dpmic.statistics.grids import Axis, Steps
+from dpmic.statistics.records import CutAxes
+from dpmic.statistics.search import Search, matrices, most_at_once, xlogx_table
+from dpmic.statistics.significance import RefinedAxis
 
-__all__ = ["Found", "Piece", "Side", "Tile", "Work"]
+__all__ = ["CountedSide", "CountedWork", "Side", "Work", "as_scored"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer[Any]]
-Found = tuple[Places, dict[str, NDArray[Any]]]
-Piece = Callable[[], Found]
+Scored = tuple[Places, dict[str, NDArray[Any]]]
+Piece = Callable[[], Scored]
 
 SECONDS = 0.05
 """How long a piece may take, as far as that can be foreseen: Ctrl-C waits for it."""
 
+TILE_SECONDS = 1.0
+"""About how long a worker of a cluster is left alone with a tile: it costs some milliseconds."""
+
 LOOKUP, RECORD, PAIR = 0.5e-9, 3e-9, 20e-6
 """Seconds for a value of f, for counting a record once, and for what else a pair needs."""
+
+COUNTED_LOOKUP, COUNTED_STEP = 10e-9, 100e-6
+"""Of a count table: seconds for a value of f, and for what else a step needs, roughly."""
 
 TILE = 256
 """Most columns of a tile, whose pairs are listed."""
@@ -53,7 +69,7 @@ class Side:
         return self.columns[0].size
 
     @cached_property
-    def whole(self) -> NDArray[np.bool_]:
+    def complete(self) -> NDArray[np.bool_]:
         """Which columns have no gap."""
         return np.array([not np.isnan(values).any() for values in self.columns])
 
@@ -78,8 +94,8 @@ class Work:
     """All that the scores of a table, or of two, depend on.
 
     ``total`` asks for the Total Information Coefficient too, which needs every entry; ``gaps``
-    for the number of records of each pair, ``draws`` for p-values. It can be sent to another
-    process, and what was made of the columns goes with it.
+    for the number of records of each pair, ``permutations`` for p-values. It can be sent to
+    another process, together with the binned columns.
     """
 
     method: Method
@@ -88,7 +104,7 @@ class Work:
     pairing: Pairing
     total: bool = False
     gaps: bool = False
-    draws: Draws | None = None
+    permutations: PermutationPlan | None = None
 
     @cached_property
     def limits(self) -> Limits:
@@ -101,23 +117,23 @@ class Work:
         return self.method.steps(self.limits)
 
     @cached_property
-    def _binned(self) -> tuple[list[Binned | None], list[Binned | None]]:
+    def _axes(self) -> tuple[list[Axis | None], list[Axis | None]]:
         """The complete columns of both sides, binned once; None for those with gaps."""
         left = self._bin(self.left)
         return left, left if self.right is self.left else self._bin(self.right)
 
-    def _bin(self, side: Side) -> list[Binned | None]:
-        each = zip(side.columns, side.intervals, side.whole, strict=True)
+    def _bin(self, side: Side) -> list[Axis | None]:
+        each = zip(side.columns, side.intervals, side.complete, strict=True)
         return [
-            self.method.bin(values, self.limits, interval) if whole else None
-            for values, interval, whole in each
+            self.method.axis(values, self.limits, interval) if complete else None
+            for values, interval, complete in each
         ]
 
     def scores(self) -> Floats:
         """Score all pairs in this thread."""
         mic = np.empty(self.pairing.count)
         for tile in self.tiles(np.zeros(mic.size, bool)):
-            positions, found = self.found(tile)
+            positions, found = self.scored(tile)
             mic[positions] = found["mic"]
         return mic
 
@@ -129,19 +145,19 @@ class Work:
             if left.any():
                 yield Tile(rows, columns, None if left.all() else left)
 
-    def found(self, tile: Tile) -> Found:
+    def scored(self, tile: Tile) -> Scored:
         """Score the pairs of a tile in this thread."""
         positions, columns = zip(*(piece() for piece in self.pieces(tile)), strict=True)
         names = columns[0].keys()
-        whole = {name: np.concatenate([part[name] for part in columns]) for name in names}
-        return np.concatenate(positions), whole
+        joined = {name: np.concatenate([part[name] for part in columns]) for name in names}
+        return np.concatenate(positions), joined
 
     def pieces(self, tile: Tile) -> Iterator[Piece]:
         """Return what there is to do for a tile, whose columns are cut once for all of it."""
         i, j = self.pairing.within(tile.rows, tile.columns)
         if tile.left is not None:
             i, j = i[tile.left], j[tile.left]
-        together = self.left.whole[i] & self.right.whole[j] & bool(self._most)
+        together = self.left.complete[i] & self.right.complete[j] & bool(self._most)
         yield from self._in_tile(tile.rows, tile.columns, i[together], j[together])
         i, j = i[~together], j[~together]
         for part in _parts(i.size, self._seconds + 1e-3):
@@ -152,18 +168,17 @@ class Work:
         """How many columns of a side can be cut at once; 0: each pair is cut by itself."""
         # The masters of mic depend on the pair; and very long columns are cut for one pair only.
         shared = self.method.statistic != "mic"
-        return blocks.most_at_once(self.plan, self.left.n) if shared else 0
+        return most_at_once(self.plan, self.left.n) if shared else 0
 
     def _in_tile(self, rows: range, columns: range, i: Places, j: Places) -> Iterator[Piece]:
         """Return the pieces of a tile whose columns are cut once for all of them."""
         if not i.size:
             return
-        left, right = self._binned
-        above, own = _cut(left, rows, self.plan)
-        aside, other = _cut(right, columns, self.plan)
+        left, own = _cut(self._axes[0], rows, self.plan)
+        right, other = _cut(self._axes[1], columns, self.plan)
         pairs = np.stack((own[i - rows.start], other[j - columns.start]), axis=1)
         for part in _parts(i.size, self._seconds):
-            yield partial(self._together, above, aside, pairs[part], i[part], j[part])
+            yield partial(self._together, left, right, pairs[part], i[part], j[part])
 
     @property
     def _seconds(self) -> float:
@@ -175,26 +190,26 @@ class Work:
         return lookups * LOOKUP + counted * RECORD + PAIR + self._tested
 
     def _together(
-        self, left: Cut, right: Cut, pairs: NDArray[np.int64], i: Places, j: Places
-    ) -> Found:
+        self, left: CutAxes, right: CutAxes, pairs: NDArray[np.int64], i: Places, j: Places
+    ) -> Scored:
         """Score pairs of complete columns in one call."""
         n = self.left.n
         records = np.full(i.size, n)
         if not self.total:
-            mic = pruning.largest(left, right, pairs, self.plan, n)
+            mic = _largest(left, right, pairs, self.plan, n)
             return self._found(i, j, mic, None, records)
-        found = blocks.matrices(left, right, pairs, self.plan, n)
+        found = matrices(left, right, pairs, self.plan, n)
         return self._found(i, j, np.nanmax(found, (1, 2)), np.nansum(found, (1, 2)), records)
 
-    def _one_by_one(self, i: Places, j: Places) -> Found:
+    def _one_by_one(self, i: Places, j: Places) -> Scored:
         """Score each pair by itself, on the records that are complete in both columns."""
         rows = [self._alone(int(a), int(b)) for a, b in zip(i, j, strict=True)]
         return self._found(i, j, *map(np.array, zip(*rows, strict=True)))
 
     def _found(
         self, i: Places, j: Places, mic: Floats, tic: Floats | None, records: Places
-    ) -> Found:
-        """Return what was asked for of some pairs."""
+    ) -> Scored:
+        """Return the columns that were asked for, of some pairs."""
         positions = self.pairing.positions(i, j)
         columns: dict[str, NDArray[Any]] = {"mic": mic}
         if self.total and tic is not None:
@@ -208,47 +223,47 @@ class Work:
         return positions, columns
 
     def _pvalue(self, i: int, j: int, position: int) -> float:
-        both, null = self._cells(i, j), self._null
+        both, null = self._refined(i, j), self._null
         return np.nan if both is None or null is None else null.compare(*both, position)[1]
 
     @cached_property
     def _null(self) -> Null | None:
-        """What p-values come from."""
-        return None if self.draws is None else Null(self.draws)
+        """The null distributions of p-values."""
+        return None if self.permutations is None else Null(self.permutations)
 
     @cached_property
     def _tested(self) -> float:
         """About how long the test of a pair takes; pairs with gaps rarely share a null."""
-        if self.draws is None:
+        if self.permutations is None:
             return 0.0
         drawn = 1.0
-        if self.draws.pooled:
+        if self.permutations.pooled:
             left, right = (
                 len({i if cut is None else cut.pattern for i, cut in enumerate(side)})
                 for side in self._ranked
             )
             drawn = min(left * right / self.pairing.count, 1.0)
-        return self.draws.seconds(self.left.n, drawn)
+        return self.permutations.seconds(self.left.n, drawn)
 
     @cached_property
     def _ranked(self) -> tuple[list[Any], list[Any]]:
         """The complete columns of both sides, cut for tests; None for those with gaps."""
 
         def cut(side: Side) -> list[Any]:
-            each = zip(side.columns, side.whole, strict=True)
-            return [significance.cells(values) if whole else None for values, whole in each]
+            each = zip(side.columns, side.complete, strict=True)
+            return [significance.refined(values) if complete else None for values, complete in each]
 
         left = cut(self.left)
         return left, left if self.right is self.left else cut(self.right)
 
-    def _cells(self, i: int, j: int) -> significance.Both | None:
+    def _refined(self, i: int, j: int) -> tuple[RefinedAxis, RefinedAxis] | None:
         """Return a pair cut for a test, on the records that both have, or None for too few."""
         x, y = self._ranked[0][i], self._ranked[1][j]
         if x is None or y is None:
             a, b = self._complete(i, j)
             if a.size < LEAST_RECORDS:
                 return None
-            x, y = significance.cells(a), significance.cells(b)
+            x, y = significance.refined(a), significance.refined(b)
         return x, y
 
     def _complete(self, i: int, j: int) -> tuple[Floats, Floats]:
@@ -259,7 +274,7 @@ class Work:
 
     def _alone(self, i: int, j: int) -> tuple[float, float, int]:
         """Return MIC, TIC and the number of records of one pair."""
-        x, y = self._binned[0][i], self._binned[1][j]
+        x, y = self._axes[0][i], self._axes[1][j]
         limits, n = self.limits, self.left.n
         if x is None or y is None:
             a, b = self._complete(i, j)
@@ -267,21 +282,175 @@ class Work:
             if n < LEAST_RECORDS:
                 return np.nan, np.nan, n
             limits = self.method.limits(n)
-            x = self.method.bin(a, limits, self.left.intervals[i])
-            y = self.method.bin(b, limits, self.right.intervals[j])
+            x = self.method.axis(a, limits, self.left.intervals[i])
+            y = self.method.axis(b, limits, self.right.intervals[j])
         matrix = self.method.search(x, y, limits).matrix()
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 
 
-def _cut(binned: list[Binned | None], places: range, plan: Steps) -> tuple[Cut, NDArray[np.int64]]:
-    """Cut the complete columns of a tile; where in the cut each is."""
-    own = [binned[i] for i in places]
-    complete = [variable for variable in own if variable is not None]
-    index = np.cumsum([variable is not None for variable in own]) - 1
-    return blocks.cut(complete, plan), index
+def _cut(axes: list[Axis | None], places: range, plan: Steps) -> tuple[CutAxes, NDArray[np.int64]]:
+    """Cut the complete columns of a tile, and return where in the cut each is."""
+    own = [axes[i] for i in places]
+    index = np.cumsum([axis is not None for axis in own]) - 1
+    return CutAxes.of([axis for axis in own if axis is not None], plan.layout), index
+
+
+def _largest(
+    left: CutAxes, right: CutAxes, pairs: NDArray[np.int64], plan: Steps, n: int
+) -> Floats:
+    """Return the MIC of each pair by a search that leaves out what cannot win.
+
+    Its time depends on the data: nothing private may use it (``tests/test_architecture.py``).
+    Steps with more rows than columns will not do.
+    """
+    layout = plan.layout
+    logs = np.log2(np.maximum(np.arange(layout.rows.max() + 1), 1))
+    found: Floats = _kernels.tiled.largest(
+        left, right, pairs, layout.starts, layout.rows, logs, xlogx_table(n)
+    )
+    return found
 
 
 def _parts(count: int, seconds: float) -> Iterator[slice]:
     """Cut a number of pairs, each of which takes so long, into parts of a piece each."""
     size = max(int(SECONDS / seconds), 1)
     return (slice(first, first + size) for first in range(0, count, size))
+
+
+@dataclass(frozen=True, eq=False)
+class CountedSide(Side):
+    """Columns of a count table; none of them is held."""
+
+    table: CountTable
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.table.n
+
+    @cached_property
+    def complete(self) -> NDArray[np.bool_]:
+        """No column has a gap: those are refused when they are counted."""
+        return np.ones(len(self.names), bool)
+
+    def digest(self) -> str:
+        """Return a fingerprint of the counts."""
+        return self.table.digest()
+
+
+@dataclass(frozen=True, eq=False)
+class CountedWork(Work):
+    """Scores of the pairs of a count table, one search each."""
+
+    left: CountedSide
+    right: CountedSide
+
+    @property
+    def limits(self) -> Limits:
+        """How far the search goes."""
+        return self.left.table.grids.limits
+
+    @property
+    def _most(self) -> int:
+        return 0
+
+    @property
+    def _seconds(self) -> float:
+        """About how long a pair takes: its records are counted."""
+        values = sum((step.columns + 1) * step.master**2 for step in self.plan)
+        return COUNTED_LOOKUP * values + COUNTED_STEP * len(self.plan)
+
+    def _alone(self, i: int, j: int) -> tuple[float, float, int]:
+        """Return MIC, TIC and the number of records of one pair."""
+        search = Search.of_table(self.left.table, self.left.names[i], self.right.names[j])
+        matrix = search.matrix()
+        return summaries.mic(matrix), summaries.tic(matrix, normalised=False), search.n
+
+
+def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Iterator[Scored]:
+    """Score the pairs that are not done; return scores as they come.
+
+    With ``threads`` None the cluster of joblib's active backend does it or, where that has none,
+    a thread for each core that this process may use.
+    """
+    if threads is None:
+        from joblib import cpu_count
+        from joblib.parallel import get_active_backend
+
+        backend, _ = get_active_backend()
+        if hasattr(backend, "client"):
+            return _by_cluster(work, list(work.tiles(done, TILE_SECONDS)), backend)
+        threads = int(cpu_count())
+    pieces = chain.from_iterable(map(work.pieces, work.tiles(done)))
+    return _by_threads(pieces, min(threads, done.size))
+
+
+def _by_threads(pieces: Iterator[Piece], threads: int) -> Iterator[Scored]:
+    """Share out pieces among threads; kernels release the GIL."""
+    first = next(pieces, None)  # here, where an interrupt comes alone
+    if first is None:
+        return
+    pieces = chain([first], pieces)
+    if threads == 1:
+        yield from (piece() for piece in pieces)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=threads, backend="threading", return_as="generator_unordered")
+    results = parallel(delayed(piece)() for piece in pieces)
+    try:
+        for found in results:  # noqa: UP028 yield from would close it, and joblib warn
+            yield found
+    except GeneratorExit:
+        with suppress(_Stopped):
+            results.throw(_Stopped())
+        raise
+
+
+class _Stopped(BaseException):
+    """Tells joblib that the rest is not needed."""
+
+
+def _by_cluster(work: Work, tiles: list[Tile], backend: Any) -> Iterator[Scored]:
+    """Share out tiles among the workers of a cluster, each of which is sent the columns once.
+
+    The backend's own client is asked. joblib's ``Parallel`` would do all the work in this process
+    where a cluster has one core so far, and fail where the columns are lost with their workers.
+    """
+    while tiles:
+        backend.effective_n_jobs(-1)  # waits for a first worker
+        with backend.retrieval_context():  # lets others work, where this is itself on a worker
+            left = yield from _sent(work, tiles, backend)
+        if len(left) == len(tiles):
+            raise DpmicError(
+                "the workers of the cluster",
+                "all of them ended before a pair was scored",
+                "look at their logs: they may need more memory",
+            )
+        tiles = left
+
+
+def _sent(work: Work, tiles: list[Tile], backend: Any) -> Generator[Scored, None, list[Tile]]:
+    """Send out tiles; return those that went with all workers that had the columns."""
+    from distributed import as_completed
+
+    client = backend.client
+    # To one worker; the others take it from one another when they come to their first tile. Dask
+    # would drop again copies that are broadcast before there is a tile that waits for them.
+    shared = client.scatter(work, hash=False)
+    sent = client.map(_scored, tiles, work=shared, pure=False, **backend.submit_kwargs)
+    waiting = dict(zip(sent, tiles, strict=True))
+    try:
+        for future, found in as_completed(sent, client.loop, with_results=True):
+            if not future.cancelled():
+                del waiting[future]
+                future.release()
+                yield found
+    finally:
+        if waiting:
+            client.cancel(list(waiting))
+    return list(waiting.values())
+
+
+def _scored(tile: Tile, work: Work) -> Scored:
+    return work.scored(tile)

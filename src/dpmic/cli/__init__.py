@@ -1,5 +1,5 @@
 """The ``dpmic`` command: parse, call, print. No arithmetic."""
 
-from dpmic.cli.application import app, main
+from dpmic.cli._application import app, main
 
 __all__ = ["app", "main"]

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpmic._format import format_ceil
-from dpmic.cli.failures import for_the_shell
-from dpmic.cli.printing import Answer
+from dpmic.cli._output import Answer
+from dpmic.cli._shell import for_the_shell
 
 if TYPE_CHECKING:
     from dpmic.results import (

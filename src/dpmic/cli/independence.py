@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from dpmic.cli import answers, inputs, progress
-from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery
-from dpmic.cli.repeating import repeated
+from dpmic._progress import working
+from dpmic.cli import _options as o
+from dpmic.cli import answers, inputs
+from dpmic.cli._output import Delivery
+from dpmic.cli._shell import repeated
 from dpmic.cli.spending import Consent
 from dpmic.errors import ParameterError
 
@@ -81,14 +82,15 @@ def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> 
     from dpmic.statistics.significance import independence_test
 
     table = inputs.read(file, [x, y])
-    with progress.working("permuting"):
+    with working("permuting"):
         result = independence_test(x, y, data=table, **options)
 
     def page() -> str:
-        from dpmic import frames, report
+        from dpmic import report
+        from dpmic.data import pair
         from dpmic.statistics.family import mice
 
-        points = frames.pair(x, y, data=table, missing=options["missing"])
+        points = pair(x, y, data=table, missing=options["missing"])
         score = mice(points.x, points.y, B=result.B, c=result.c)
         title = f"Are {x} and {y} independent?"
         return report.page(result, title=title, points=points, others=(score,), command=repeated())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpmic.cli import progress
+from dpmic._progress import reading
 from dpmic.errors import InputError, ParameterError, safe_repr
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read(
         from dpmic.privacy import domain
 
         reader = domain.private(files.read)
-    with progress.reading() as tell:
+    with reading() as tell:
         return reader(file, asked, tell)
 
 

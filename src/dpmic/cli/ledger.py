@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpmic._format import format_ceil, format_floor
-from dpmic.cli import options as o
-from dpmic.cli import printing
-from dpmic.cli.printing import Answer
+from dpmic.cli import _options as o
+from dpmic.cli import _output
+from dpmic.cli._output import Answer
 from dpmic.cli.spending import opened
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def create(
 @app.command(epilog="Example: dpmic ledger show people.ledger --json")
 def show(path: Where, as_json: o.AsJson = False, as_csv: o.AsCsv = False) -> None:
     """Show the budget, what was asked and what it cost; answers are in JSON and CSV."""
-    wished = printing.form(as_json, as_csv)
+    chosen = _output.form(as_json, as_csv)
     ledger = opened(path)
     entries = ledger.history()
-    printing.show(_answer(ledger, entries), wished)
+    _output.show(_answer(ledger, entries), chosen)
 
 
 def _state(ledger: Ledger) -> None:
-    printing.say(f"{ledger.path}: {_amounts(ledger)}")
+    _output.say(f"{ledger.path}: {_amounts(ledger)}")
 
 
 def _amounts(ledger: Ledger) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpmic.cli import _options as o
 from dpmic.cli import answers, inputs
-from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery
-from dpmic.cli.repeating import repeated
+from dpmic.cli._output import Delivery
+from dpmic.cli._shell import repeated
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def _refuse_other(chosen: list[str], ends: dict[str, inputs.Ends]) -> None:
 
 def _page(result: Pairwise, table: Any, options: dict[str, Any]) -> str:
     """Return the report, with a scatter of the strongest pair."""
-    from dpmic import frames, report
+    from dpmic import report
+    from dpmic.data import pair
     from dpmic.statistics import family
 
     strongest = result.top(1)
@@ -108,5 +109,5 @@ def _page(result: Pairwise, table: Any, options: dict[str, Any]) -> str:
     if "bounds" in options:
         same["bounds"] = (options["bounds"][x], options["bounds"][y])
     best = getattr(family, options["statistic"])(x, y, data=table, **same)
-    points = frames.pair(x, y, data=table, missing=options["missing"])
+    points = pair(x, y, data=table, missing=options["missing"])
     return report.page(result, points=points, others=(best,), command=repeated())

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dpmic.cli import answers, printing, progress
-from dpmic.cli import options as o
+from dpmic._progress import working
+from dpmic.cli import _options as o
+from dpmic.cli import _output, answers
 from dpmic.cli.release import Mechanism
 
 __all__ = ["EXAMPLE", "EXAMPLE_AUDIT", "audit", "plan"]
@@ -39,7 +40,7 @@ def plan(
     """
     from dpmic.privacy.plan import plan
 
-    wished = printing.form(as_json, as_csv)
+    wished = _output.form(as_json, as_csv)
     result = plan(
         n,
         epsilon,
@@ -48,7 +49,7 @@ def plan(
         rows_per_person=rows,
         allow_large_epsilon=allow_large_epsilon,
     )
-    printing.show(answers.plan(result), wished)
+    _output.show(answers.plan(result), wished)
 
 
 def audit(
@@ -71,15 +72,15 @@ def audit(
     from dpmic.privacy.mechanisms import MICeLaplace, MICrGeometric, MICrLaplace
     from dpmic.privacy.tables import UNIT_SQUARE
 
-    wished = printing.form(as_json, as_csv)
+    wished = _output.form(as_json, as_csv)
     attacked: Any
     if mechanism is Mechanism.mice_laplace:
         attacked = MICeLaplace(epsilon)
     else:
         kind = MICrLaplace if mechanism is Mechanism.micr_laplace else MICrGeometric
         attacked = kind(epsilon, UNIT_SQUARE)
-    with progress.working("attacking"):
+    with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
-    printing.show(answers.audit(result), wished)
+    _output.show(answers.audit(result), wished)
     if result.disproved:
         raise typer.Exit(1)

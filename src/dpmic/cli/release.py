@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from dpmic.cli import _options as o
 from dpmic.cli import answers, inputs
-from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery
+from dpmic.cli._output import Delivery
 from dpmic.cli.spending import Consent
 from dpmic.errors import ParameterError
 

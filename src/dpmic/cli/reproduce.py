@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from dpmic.cli import printing, progress
-from dpmic.cli.failures import STOPPED
+from dpmic._progress import stages
+from dpmic.cli import _output
+from dpmic.cli._shell import STOPPED
 
 __all__ = ["EXAMPLE", "reproduce"]
 
@@ -41,7 +42,7 @@ def reproduce(
     folder = output or Path("reproduction-quick" if quick else "reproduction")
     parts = tuple(known for known in PARTS if part in (known, Part.all))
     try:
-        with progress.stages() as tell:
+        with stages(_output.note) as tell:
             page = reproduce(
                 parts,
                 folder,
@@ -49,10 +50,10 @@ def reproduce(
                 seed=seed,
                 workers=workers or os.cpu_count() or 1,
                 tell=tell,
-                say=printing.note,
+                say=_output.note,
             )
     except KeyboardInterrupt:
-        printing.note("stopped; the same command goes on from here")
+        _output.note("stopped; the same command goes on from here")
         raise SystemExit(STOPPED) from None
     if page is not None:
-        printing.say(f"Tables, figures and the page are in {folder}: open {page}")
+        _output.say(f"Tables, figures and the page are in {folder}: open {page}")

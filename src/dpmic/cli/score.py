@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmic.cli import answers, inputs, progress
-from dpmic.cli import options as o
-from dpmic.cli.delivery import Delivery
-from dpmic.cli.repeating import repeated
+from dpmic._progress import working
+from dpmic.cli import _options as o
+from dpmic.cli import answers, inputs
+from dpmic.cli._output import Delivery
+from dpmic.cli._shell import repeated
 from dpmic.errors import ParameterError
 
 __all__ = ["EXAMPLE", "score"]
@@ -42,13 +43,14 @@ def score(
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     table = inputs.read(file, [x, y])
-    with progress.working("scoring"):
+    with working("scoring"):
         result = getattr(family, statistic)(x, y, data=table, **options)
 
     def page() -> str:
-        from dpmic import frames, report
+        from dpmic import report
+        from dpmic.data import pair
 
-        points = frames.pair(x, y, data=table, missing=missing.value)
+        points = pair(x, y, data=table, missing=missing.value)
         return report.page(result, points=points, command=repeated())
 
     out.give(answers.score(result, x, y), page)

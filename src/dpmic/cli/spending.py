@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from dpmic._format import format_ceil, format_floor
-from dpmic.cli import printing, progress
-from dpmic.cli.delivery import KEPT, LOST, Delivery
-from dpmic.cli.failures import Declined, Stopped
-from dpmic.cli.printing import Answer
-from dpmic.cli.repeating import repeated
+from dpmic._progress import working
+from dpmic.cli import _output
+from dpmic.cli._output import KEPT, LOST, Answer, Delivery
+from dpmic.cli._shell import Declined, Stopped, repeated
 from dpmic.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -117,9 +116,9 @@ class Consent:
         checked = account(None if ledger is None else opened(ledger), dataset, name)
         unit = _unit(one_row, person, rows, several)
         if yes and unit.person is None:
-            printing.note(f"note: protects {unit.words}")
+            _output.note(f"note: protects {unit.words}")
         if yes and ledger is None:
-            printing.note(f"note: ledger: {UNTRACKED}")
+            _output.note(f"note: ledger: {UNTRACKED}")
         return cls(unit, checked, yes)
 
     def publish(
@@ -132,10 +131,10 @@ class Consent:
     ) -> None:
         """Publish, which spends, and hand the result over, with the estimate where it is asked."""
         try:
-            with progress.working(doing):
+            with working(doing):
                 result = call()
             if result.replayed is not None:
-                printing.note(
+                _output.note(
                     f"note: this is the answer of {result.drawn_on} for the dataset "
                     f"{result.dataset!r}, from the ledger; nothing was spent. Corrected or other "
                     "data needs another --dataset."
@@ -163,9 +162,7 @@ class Consent:
         rest = None if self.ledger is None else view.rest(self.ledger)
         if self.ledger is not None and rest is None:
             return  # costs nothing: the ledger has the answer, or refuses
-        printing.table(
-            "The plan; nothing is spent yet", (), self._rows(view, what, error), err=True
-        )
+        _output.table("The plan; nothing is spent yet", (), self._rows(view, what, error), err=True)
         if _answer("Spend it? [y/N] ").lower() not in ("y", "yes"):
             raise Declined("nothing was spent")
 

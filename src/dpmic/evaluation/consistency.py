@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from dpmic.evaluation import simulation
 from dpmic.evaluation.jobs import Arrays, Run, Task
-from dpmic.evaluation.population import range_matrix
 from dpmic.evaluation.relationships import NoisyFunction, noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.privacy import sensitivity
-from dpmic.statistics.methods import range_search
+from dpmic.statistics.population import range_matrix
+from dpmic.statistics.search import Search
 
 __all__ = ["COMPARED", "FULL", "GEOMETRIC", "QUICK", "RELATIONSHIPS", "Table", "Work", "measure"]
 
@@ -182,7 +182,7 @@ def _sampled(rng: np.random.Generator, work: Work, population: Floats) -> Arrays
     scores, deviations, published, added = [], [], [], []
     for _ in range(work.iterations):
         points = work.distribution.sample(work.n, rng)
-        matrix = range_search(*points, SQUARE, work.choice.limits).matrix()
+        matrix = Search.by_range(*points, SQUARE, work.choice.limits).matrix()
         scores.append(np.nanmax(matrix))
         deviations.append(np.nanmax(np.abs(matrix - population)))
         published.append(work.published.values(points, SQUARE, GEOMETRIC_DRAWS, rng))

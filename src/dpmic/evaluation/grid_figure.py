@@ -7,8 +7,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.statistics.counts.memory import Records
 from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Step, range_cuts
+from dpmic.statistics.records import Records
 
 __all__ = ["POINTS", "GridFigure", "grid_figure"]
 

@@ -23,9 +23,8 @@ from dpmic.evaluation.relationships import FUNCTIONS, noisy
 from dpmic.evaluation.tables import Table
 from dpmic.privacy import sensitivity
 from dpmic.privacy.testing import RankTables, release_test
-from dpmic.statistics.characteristic import Search
-from dpmic.statistics.counts.memory import Records
 from dpmic.statistics.grids import MassAxis, range_cuts, steps
+from dpmic.statistics.search import Search
 
 __all__ = ["HSIC", "MICe", "NoisyTable", "RankTest", "levels", "powers", "write"]
 
@@ -110,9 +109,8 @@ class MICe(_OfRanks):
         ends, unused = np.arange(n + 1), np.zeros(n)
 
         def score(x: Any, y: Any) -> float:
-            by_x, by_y = (MassAxis(rank.astype(np.int32), unused, ends) for rank in (x, y))
-            search = Search(Records(by_x, by_y), Records(by_y, by_x), steps(limits))
-            return float(np.nanmax(search.matrix()))
+            a, b = (MassAxis(rank.astype(np.int32), unused, ends) for rank in (x, y))
+            return float(np.nanmax(Search.of(a, b, steps(limits)).matrix()))
 
         return score, sensitivity.mice(n, B, lmax=self.lmax)
 

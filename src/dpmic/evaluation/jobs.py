@@ -1,14 +1,12 @@
 """Work that can be stopped and taken up again, and whose numbers do not depend on the workers.
 
 The key of a task and the seed alone determine its random numbers. Its result is one file, named
-after key, seed and arguments, and written whole or not at all.
+after key, seed and arguments, and written completely or not at all.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic._io import atomic_write
+
 __all__ = ["Arrays", "Run", "Task"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
 FORMAT = 1
-"""To be raised when results of earlier versions no longer hold: none of them is then found."""
+"""To be raised when results of earlier versions no longer hold: none of them is then used."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """Where results are kept, with which seed, and by how many workers they are made.
+    """Where results are kept, with which seed, and by how many workers they are computed.
 
     ``tell(stage, done, total)`` is called after every task.
     """
@@ -57,21 +57,21 @@ class Run:
     tell: Callable[[str, int, int], None] = field(default=lambda stage, done, total: None)
 
     def results(self, stage: str, tasks: Sequence[Task]) -> list[Arrays]:
-        """Return the result of every task, in their order; what is on disk is not made again."""
+        """Return the result of every task, in order; what is on disk is not computed again."""
         self.folder.mkdir(parents=True, exist_ok=True)
         known: dict[str, Arrays] = {}
         for task in tasks:
-            found = self._load(task)
-            if found is not None:
-                known[task.key] = found
+            result = self._load(task)
+            if result is not None:
+                known[task.key] = result
         left = [task for task in tasks if task.key not in known]
         self.tell(stage, len(known), len(tasks))
-        for task, result in self._make(left):
+        for task, result in self._compute(left):
             known[task.key] = result
             self.tell(stage, len(known), len(tasks))
         return [known[task.key] for task in tasks]
 
-    def _make(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Arrays]]:
+    def _compute(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Arrays]]:
         """Yield results as they come; each is on disk before it is yielded."""
         if self.workers == 1 or len(tasks) < 2:
             for task in tasks:
@@ -83,7 +83,7 @@ class Run:
         yield from parallel(delayed(_one)(self.folder, self.seed, task) for task in tasks)
 
     def _load(self, task: Task) -> Arrays | None:
-        """Read a result; one that a power cut has damaged is made again."""
+        """Read a result; one that is damaged is computed again."""
         try:
             with (self.folder / task.file(self.seed)).open("rb") as file, np.load(file) as stored:
                 return dict(stored)
@@ -96,13 +96,8 @@ def _digest(number: int, text: str) -> str:
 
 
 def _one(folder: Path, seed: int, task: Task) -> tuple[Task, Arrays]:
-    """Do one task and put its result under its name, in one step that cannot be half done."""
+    """Do one task and write its result."""
     result = task.run(seed)
-    handle, written = tempfile.mkstemp(dir=folder, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **result)  # type: ignore[arg-type]
-        os.replace(written, folder / task.file(seed))
-    finally:
-        Path(written).unlink(missing_ok=True)
+    with atomic_write(folder / task.file(seed)) as file:
+        np.savez(file, **result)  # type: ignore[arg-type]
     return task, result

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from dpmic._validate import Bounds, Limits
 from dpmic.evaluation import simulation
-from dpmic.statistics.characteristic import Search
-from dpmic.statistics.counts.memory import Records
 from dpmic.statistics.grids import MassAxis, steps
-from dpmic.statistics.methods import range_search
+from dpmic.statistics.search import Search
 
 __all__ = ["SQUARE", "Axes", "Choice", "Perturbed", "Points", "matrix", "micr", "ranked"]
 
@@ -45,7 +43,7 @@ class Choice:
 
 def micr(points: Points, bounds: Bounds, choice: Choice) -> float:
     """Return MICr, without noise."""
-    return float(np.nanmax(range_search(*points, bounds, choice.limits).matrix()))
+    return float(np.nanmax(Search.by_range(*points, bounds, choice.limits).matrix()))
 
 
 def ranked(points: Points, rng: np.random.Generator) -> Axes:
@@ -59,8 +57,7 @@ def ranked(points: Points, rng: np.random.Generator) -> Axes:
 
 def matrix(axes: Axes, limits: Limits) -> Floats:
     """Return the equicharacteristic matrix of MICe."""
-    x, y = axes
-    return Search(Records(x, y), Records(y, x), steps(limits)).matrix()
+    return Search.of(*axes, steps(limits)).matrix()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +81,4 @@ class Perturbed:
 
     def search(self, points: Points, bounds: Bounds) -> Search:
         """Return the search of MICr whose counts MICr-Geom perturbs."""
-        return range_search(*points, bounds, Choice(self.cells, self.c).limits)
+        return Search.by_range(*points, bounds, Choice(self.cells, self.c).limits)

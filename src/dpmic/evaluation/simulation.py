@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Bounds
-from dpmic.statistics.characteristic import Search, xlogx_table
-from dpmic.statistics.counts.histogram import cell_counts, largest_first
 from dpmic.statistics.grids import range_cuts
-from dpmic.statistics.histograms import table_limits, table_search
+from dpmic.statistics.records import cell_counts, largest_first
+from dpmic.statistics.search import Search, histogram_limits, xlogx_table
 
 __all__ = [
     "clipped_laplace",
@@ -118,7 +117,7 @@ def histogram_matrix(
     m, B = size
     exact = cell_counts(*points, bounds, m)
     noisy = largest_first(_noisy(exact, epsilon, 1, rng)[0], points[0].size)
-    return table_search(noisy, bounds, table_limits(B, m)).matrix()
+    return Search.of_histogram(noisy, bounds, histogram_limits(B, m)).matrix()
 
 
 def _masters(

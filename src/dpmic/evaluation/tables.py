@@ -1,12 +1,13 @@
-"""Tables as CSV files: rows of plain numbers and texts, written whole or not at all."""
+"""Tables as CSV files: rows of plain numbers and texts, written completely or not at all."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 from typing import Any
+
+from dpmic._io import atomic_write
 
 __all__ = ["Table", "read", "replace", "write"]
 
@@ -24,11 +25,10 @@ def write(path: Path, rows: Table) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """Put a whole file in the place of another."""
+    """Write a text, in the place of an earlier one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(path.suffix + ".part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+    with atomic_write(path) as file:
+        file.write(text.encode())
 
 
 def read(path: Path) -> Table:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dpmic._validate import Limits
 from dpmic.evaluation.jobs import Arrays, Run, Task
 from dpmic.evaluation.objective import expected_error, wsum
-from dpmic.evaluation.population import mic_star
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE, Axes, Choice, Perturbed, matrix, micr, ranked
+from dpmic.statistics.population import mic_star
 
 __all__ = ["Sizes", "cheapest", "laplace_wsums", "mic_stars", "perturbed", "scores"]
 

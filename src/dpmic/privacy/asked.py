@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from dpmic import _validate, frames
-from dpmic.errors import ParameterError
-from dpmic.frames import Source
+from dpmic import _validate
+from dpmic.data import Source, find, first_rows, series_name
+from dpmic.errors import ParameterError, with_code
 from dpmic.privacy.domain import opened
 from dpmic.statistics.counts.sources import Counting
 
@@ -23,7 +23,9 @@ def loss(epsilon: object, *, allow_large: bool) -> float:
     checked = _validate.epsilon(epsilon, allow_large=allow_large)
     if checked < LEAST_EPSILON:
         raise ParameterError(
-            f"epsilon = {epsilon!r}", "so small a loss publishes noise alone", "pass epsilon=1"
+            f"epsilon = {epsilon!r}",
+            "so small a loss publishes noise alone",
+            with_code("pass `epsilon=1`"),
         )
     return checked
 
@@ -41,12 +43,12 @@ def bounded_contributions(
         raise ParameterError(
             "person",
             "rows that come in parts are counted and not kept, so people cannot be told apart",
-            "keep one row for each person beforehand, or pass rows_per_person=...",
+            with_code("keep one row for each person beforehand, or pass `rows_per_person=...`"),
         )
-    kept = opened(lambda: source.take(frames.first_rows(person, data, source.n, rows)))
+    kept = opened(lambda: source.take(first_rows(person, data, source.n, rows)))
     if data is not None:
         return kept, str(person)
-    name = frames.series_name(person)
+    name = series_name(person)
     # A ledger must tell this question from the same one about other units.
     return replace(kept, named=kept.named and bool(name)), name or "person"
 
@@ -54,6 +56,6 @@ def bounded_contributions(
 def columns_of(*columns: Any, data: Any, person: Any, rows: int = 1) -> tuple[Source, str | None]:
     """Find columns in memory, with so many rows of each person if people are told apart."""
     roles = ("x", "y")[: len(columns)]
-    found = opened(lambda: frames.find(*columns, data=data, roles=roles))
+    found = opened(lambda: find(*columns, data=data, roles=roles))
     opened(lambda: found.n)
     return bounded_contributions(found, person, data, rows)

@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _validate
+from dpmic.data import find, pair, read
 from dpmic.errors import ParameterError
 from dpmic.privacy.geometric import MICrGeometric
 from dpmic.privacy.laplace import MICrLaplace
@@ -124,13 +125,13 @@ def _draws(mechanism: Mechanism | Sampler, points: Points, runs: int) -> Floats:
     """Run a mechanism many times. MICr's score is no random variable: it is computed once."""
     if not isinstance(mechanism, Mechanism):
         return mechanism.draws(*points, runs)
-    source = frames.find(*points)
-    setting, pair = mechanism.setting(source.n), frames.read(source)
-    score = mechanism.score(pair, setting)
+    source = find(*points)
+    setting, columns = mechanism.setting(source.n), read(source)
+    score = mechanism.score(columns, setting)
     outputs = np.empty(runs)
     for i in range(runs):
         if not isinstance(mechanism, MICrLaplace):
-            score = mechanism.score(pair, setting)
+            score = mechanism.score(columns, setting)
         outputs[i] = mechanism.publish(score, source, setting).value
     return outputs
 
@@ -144,7 +145,7 @@ def _weighed_counts(
     empty one, the likelihood ratio of the two noisy counts grows with their difference.
     """
     setting = mechanism.setting(neighbours[0][0].size)
-    exact = [mechanism.score(frames.pair(*points), setting) for points in neighbours]
+    exact = [mechanism.score(pair(*points), setting) for points in neighbours]
     weights = exact[0] - exact[1]
     first, second = (
         np.array([np.sum(weights * mechanism.draw(counts, setting)) for _ in range(runs)], float)
@@ -209,7 +210,7 @@ def _worst_case(mechanism: Mechanism, n: int, *, trials: int = 2_000) -> Neighbo
         return (first[0], first[1]), (second[0], second[1])
 
     def gap(a: Floats, b: Floats) -> float:
-        scores = [mechanism.score(frames.pair(*points), setting) for points in (a, b)]
+        scores = [mechanism.score(pair(*points), setting) for points in (a, b)]
         return float(abs(scores[0] - scores[1]))
 
     widest = gap(first, second)

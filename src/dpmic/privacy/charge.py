@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.reminders import depth_of_caller
 from dpmic.results import Published
@@ -107,11 +107,13 @@ def account(ledger: object, dataset: object, name: object) -> Account:
     for option, value in (("dataset", dataset), ("name", name)):
         if value is not None and (not isinstance(value, str) or not value.strip()):
             raise ParameterError(
-                f"{option} = {safe_repr(value)}", "it is not a name", f"pass {option}='visits 2024'"
+                f"{option} = {safe_repr(value)}",
+                "it is not a name",
+                with_code(f"pass `{option}='visits 2024'`"),
             )
     if name is not None:
         warnings.warn(
-            "name=... is deprecated; pass dataset=... to name the data",
+            with_code("`name=...` is deprecated; pass `dataset=...` to name the data"),
             DeprecationWarning,
             stacklevel=depth_of_caller(),
         )
@@ -127,7 +129,7 @@ def account(ledger: object, dataset: object, name: object) -> Account:
         raise ParameterError(
             "dataset",
             "a ledger keeps answers, and must know which data each belongs to",
-            "pass dataset='visits 2024', and another name for corrected or other data",
+            with_code("pass `dataset='visits 2024'`, and another name for corrected or other data"),
         )
     return Account(ledger, dataset, name)  # type: ignore[arg-type] # checked above
 

@@ -9,10 +9,9 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
+from dpmic.data import Pair, Source, read_all
 from dpmic.errors import DpmicError, InputError, RefusedValueError, UnreadableError
-from dpmic.frames import Pair, Source
 from dpmic.statistics.counts.sources import Counting
 
 __all__ = [
@@ -74,7 +73,7 @@ def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
                 "records in memory are counted in 32-bit integers",
                 "pass them in parts, as a dpmic.CountTable",
             )
-        columns = frames.read_all(source, categories=False)
+        columns = read_all(source, categories=False)
         if columns[0].size != source.n:
             raise InputError(
                 f"n = {source.n}", f"the columns hold {columns[0].size} values", "pass plain arrays"

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits
-from dpmic.errors import ParameterError
-from dpmic.frames import Pair
+from dpmic.data import Pair
+from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
@@ -26,9 +26,9 @@ from dpmic.privacy.mechanism import Mechanism, Setting, check_options
 from dpmic.privacy.reminders import remind_of_bounds
 from dpmic.results import HistogramRelease
 from dpmic.statistics import summaries
-from dpmic.statistics.counts.histogram import cell_counts, cell_edges, largest_first
 from dpmic.statistics.counts.sources import Counting, Found
-from dpmic.statistics.histograms import table_limits, table_search
+from dpmic.statistics.records import cell_counts, cell_edges, largest_first
+from dpmic.statistics.search import Search, histogram_limits
 
 __all__ = ["GeometricSetting", "MICrGeometric"]
 
@@ -115,8 +115,10 @@ class MICrGeometric(Mechanism):
             raise ParameterError(
                 f"n = {setting.n}",
                 f"the counts would be little more than noise of scale {setting.noise.scale:.2g}",
-                "pass more data, a larger epsilon or mechanism='micr-laplace', or allow_noisy=True "
-                "to publish anyway",
+                with_code(
+                    "pass more data, a larger epsilon or `mechanism='micr-laplace'`, or "
+                    "`allow_noisy=True` to publish anyway"
+                ),
             )
 
     def setting(self, n: int) -> GeometricSetting:
@@ -131,7 +133,7 @@ class MICrGeometric(Mechanism):
         known = (self.m, self.B) == (None, None)
         return GeometricSetting(
             n=n,
-            limits=table_limits(B, m),
+            limits=histogram_limits(B, m),
             one_row=ONE_ROW,
             sensitivity=changed,
             noise=noise.calibrate_counts(changed, self.epsilon),
@@ -161,7 +163,7 @@ class MICrGeometric(Mechanism):
         """Add noise to the counts, once; all else is computed from the noisy ones."""
         noisy = self.draw(score, setting)
         table = largest_first(noisy, setting.n)
-        matrix = table_search(table, self.bounds, setting.limits).matrix()
+        matrix = Search.of_histogram(table, self.bounds, setting.limits).matrix()
         value = summaries.mic(matrix)
         x_edges, y_edges = cell_edges(self.bounds, setting.m)
         return HistogramRelease(

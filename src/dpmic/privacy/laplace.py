@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Bounds, Limits, Master
-from dpmic.errors import ParameterError, safe_repr
-from dpmic.frames import Pair
+from dpmic.data import Pair
+from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
@@ -30,13 +30,10 @@ from dpmic.privacy.orders import secret_order
 from dpmic.privacy.reminders import refuse_noisy_value, remind_of_bounds
 from dpmic.results import Release
 from dpmic.statistics import summaries
-from dpmic.statistics.characteristic import Search
-from dpmic.statistics.counted import check_records, counted_search
-from dpmic.statistics.counts.fixed import fixed_limits
-from dpmic.statistics.counts.memory import Records
 from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics.fixed_grids import fixed_limits
 from dpmic.statistics.grids import MassAxis, steps
-from dpmic.statistics.methods import range_search
+from dpmic.statistics.search import Search, check_records
 
 __all__ = ["LaplaceMechanism", "LaplaceSetting", "MICeLaplace", "MICrLaplace"]
 
@@ -77,7 +74,7 @@ class LaplaceMechanism(Mechanism):
 
     def refuse_noisy(self, setting: LaplaceSetting) -> None:
         """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
-        remedy = "pass more data or a larger epsilon (dpmic.plan says how much)"
+        remedy = with_code("pass more data or a larger epsilon (`dpmic.plan` says how much)")
         refuse_noisy_value("laplace", setting.noise.scale, self.allow_noisy, remedy)
 
     def publish(
@@ -216,9 +213,9 @@ class MICrLaplace(LaplaceMechanism):
     def score(self, private: Pair | Counting, setting: LaplaceSetting) -> float:
         """Compute the statistic of MICr, without noise."""
         if isinstance(private, Pair):
-            search = range_search(private.x, private.y, self.bounds, setting.limits)
+            search = Search.by_range(private.x, private.y, self.bounds, setting.limits)
         else:
-            search = counted_search(private.whole, *private.names)
+            search = Search.of_table(private.whole, *private.names)
             check_records(search, setting.n)
         return _READ_OFF[self.statistic](search.matrix())
 
@@ -273,7 +270,7 @@ class MICeLaplace(LaplaceMechanism):
             raise ParameterError(
                 f"statistic = {safe_repr(self.statistic)}",
                 "only the MIC of MICe has a proved sensitivity",
-                "pass mechanism='micr-laplace' for MEV, TIC and MAS",
+                with_code("pass `mechanism='micr-laplace'` for MEV, TIC and MAS"),
             )
 
     def _limits(self, n: int) -> Limits:
@@ -292,7 +289,7 @@ class MICeLaplace(LaplaceMechanism):
         """Compute MICe, without noise, in a fresh order of ties."""
         x_axis = MassAxis.ranked(private.x, secret_order(setting.n))
         y_axis = MassAxis.ranked(private.y, secret_order(setting.n))
-        search = Search(Records(x_axis, y_axis), Records(y_axis, x_axis), steps(setting.limits))
+        search = Search.of(x_axis, y_axis, steps(setting.limits))
         return summaries.mic(search.matrix())
 
     def public(self, limits: Limits) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from dpmic import _validate
 from dpmic._format import format_ceil, format_floor
-from dpmic.errors import BudgetError, LedgerError, ParameterError, safe_repr
+from dpmic.errors import BudgetError, LedgerError, ParameterError, safe_repr, with_code
 from dpmic.privacy.ledger_file import RESTORE, VERSION, locked, place, transaction
 
 __all__ = ["Entry", "Ledger"]
@@ -309,7 +309,7 @@ class Ledger:
         if rest > LEAST_REST * total / unit:
             remedy = f"pass at most {format_floor(rest)}"
         if which == "delta" and not total:
-            remedy = "pass delta=0, or make a ledger with a delta"
+            remedy = with_code("pass `delta=0`, or make a ledger with a delta")
         raise BudgetError(
             f"{which} = {price / unit:.6g}",
             f"the ledger {self.path} has spent {spent / unit:.6g} of {total / unit:.6g}",

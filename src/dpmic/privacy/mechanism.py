@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 from dpmic import _validate
 from dpmic._validate import Limits
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy.asked import loss
 from dpmic.privacy.domain import opened, private, private_pair
@@ -95,7 +95,7 @@ class Mechanism(ABC):
         raise ParameterError(
             f"mechanism {self.name!r}",
             "it cannot count rows that are read only once",
-            "pass mechanism='micr-laplace', or data that can be read again",
+            with_code("pass `mechanism='micr-laplace'`, or data that can be read again"),
         )
 
     def _counts(self, source: Counting, setting: Any) -> Any:
@@ -103,7 +103,7 @@ class Mechanism(ABC):
         raise ParameterError(
             f"mechanism {self.name!r}",
             "it ranks all records together, so that counts do not do",
-            "pass mechanism='micr-laplace', or the columns in memory",
+            with_code("pass `mechanism='micr-laplace'`, or the columns in memory"),
         )
 
     def remind(self) -> None:  # noqa: B027 - most have nothing to remind of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic import _validate
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, with_code
 from dpmic.privacy import composition, noise, tables
 from dpmic.privacy.charge import account, padded
 from dpmic.privacy.domain import private
@@ -230,7 +230,7 @@ def _delta(delta: object, n: int) -> float:
         raise ParameterError(
             f"delta = {delta!r}",
             f"it is a probability of at most {MOST_DELTA:g}",
-            "pass delta=1e-6, or 0 for pure privacy",
+            with_code("pass `delta=1e-6`, or 0 for pure privacy"),
         )
     if chance * n >= 1:
         raise ParameterError(
@@ -245,9 +245,9 @@ def _remedy(table: Table, delta: float) -> str:
     """Say what makes the noise smaller, of what was not done yet."""
     ways = ["fewer columns"]
     if table.target is None:
-        ways.append("target=...")
-    ways += ["a larger epsilon"] + ["delta=1e-6"] * (not delta)
-    return f"use dpmic.screen for the strongest pairs, pass {', '.join(ways)}"
+        ways.append("`target=...`")
+    ways += ["a larger epsilon"] + ["`delta=1e-6`"] * (not delta)
+    return with_code(f"use `dpmic.screen` for the strongest pairs, pass {', '.join(ways)}")
 
 
 def _text(published: PairwiseRelease) -> str:

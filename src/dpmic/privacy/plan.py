@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from dpmic import _validate
 from dpmic._format import format_ceil
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
 from dpmic.privacy.domain import opened, private
@@ -273,5 +273,5 @@ def _refused(mechanism: Mechanism, setting: Setting) -> str:
     try:
         mechanism.refuse_noisy(setting)
     except ParameterError:
-        return "so noisy a release is refused unless you pass allow_noisy=True"
+        return with_code("so noisy a release is refused unless you pass `allow_noisy=True`")
     return ""

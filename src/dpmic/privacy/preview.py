@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpmic import _validate, frames
+from dpmic import _validate
+from dpmic.data import find
 from dpmic.privacy import bounds as ranges
 from dpmic.privacy import pairwise as matrices
 from dpmic.privacy import release as releases
@@ -60,7 +61,7 @@ def release(
     x: str, y: str, *, data: Any, mechanism: str, bounds: Any, person: str | None, **options: Any
 ) -> Preview:
     """Look ahead to :func:`dpmic.release`; ``options`` are the mechanism's, with epsilon."""
-    source = frames.find(x, y, data=data)
+    source = find(x, y, data=data)
     epsilon = options.pop("epsilon")
     ends = releases._in_order(bounds, source.names)
     chosen = releases._mechanism(mechanism, epsilon, ends, options)

@@ -15,7 +15,7 @@ from dpmic.privacy.mechanisms import MECHANISMS, Mechanism, Setting
 from dpmic.results import Release
 from dpmic.statistics.counts import sources
 from dpmic.statistics.counts.sources import Counting, Found
-from dpmic.statistics.methods import load_kernels
+from dpmic.statistics.search import load_kernels
 
 __all__ = ["release"]
 

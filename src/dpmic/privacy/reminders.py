@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from dpmic.errors import BoundsReminder, NoiseWarning, ParameterError
+from dpmic.errors import BoundsReminder, NoiseWarning, ParameterError, with_code
 from dpmic.results import uncertainty
 
 __all__ = [
@@ -67,7 +67,7 @@ def refuse_noisy_value(kind: str, scale: float, allowed: bool, remedy: str) -> N
         raise ParameterError(
             "the noise is too large",
             noise_in_words(kind, scale),
-            f"{remedy}, or allow_noisy=True to publish anyway",
+            remedy + with_code(", or `allow_noisy=True` to publish anyway"),
         )
 
 

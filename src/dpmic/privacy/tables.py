@@ -12,22 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames
 from dpmic._validate import Interval, Limits, Master
+from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError
 from dpmic.privacy.asked import LEAST_EPSILON, bounded_contributions
 from dpmic.privacy.charge import Steps
 from dpmic.privacy.domain import opened, private_columns, private_counts
 from dpmic.privacy.laplace import LaplaceSetting, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
-from dpmic.statistics import blocks, summaries
-from dpmic.statistics.counted import check_records, counted_search
+from dpmic.statistics import summaries
+from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.counts import sources
-from dpmic.statistics.counts.fixed import fixed_limits, paired
 from dpmic.statistics.counts.sources import Counting, Found
-from dpmic.statistics.counts.table import CountTable
-from dpmic.statistics.grids import steps
-from dpmic.statistics.methods import by_range, load_kernels
+from dpmic.statistics.fixed_grids import fixed_limits, paired
+from dpmic.statistics.grids import RangeAxis, steps
+from dpmic.statistics.search import Search, check_records, load_kernels, pair_matrices
 
 __all__ = ["Question", "Table", "find", "scores", "stand_in"]
 
@@ -140,7 +139,7 @@ class Question:
 
     def _score(self, table: CountTable, pair: tuple[str, str]) -> float:
         """Compute MICr of one pair of a count table, without noise: never to be shown."""
-        search = counted_search(table, *pair)
+        search = Search.of_table(table, *pair)
         check_records(search, self.setting.n)
         return summaries.mic(search.matrix())
 
@@ -165,18 +164,16 @@ def find(table: Any, whole: MICrLaplace, *, bounds: Any, target: Any, person: An
     if isinstance(found, Counting) and found.grids is not None:
         bounds = found.bounds(bounds)
         target = found.grids.target if target is None else target
-    if isinstance(found.names, frames.Unlisted) and not isinstance(bounds, Mapping | None):
+    if isinstance(found.names, Unlisted) and not isinstance(bounds, Mapping | None):
         raise ParameterError(
             "bounds",
             "the names of a text's columns are its first line, a record where there is no header",
             "name the columns: {'age': (0, 120), ...}",
         )
-    source, intervals = frames.bounded(found, bounds)
-    frames.refuse_single(source.names)
+    source, intervals = bounded(found, bounds)
+    refuse_single(source.names)
     names = source.names
-    chosen = (
-        None if target is None else frames.position(target, names, "target", "column with bounds")
-    )
+    chosen = None if target is None else position(target, names, "target", "column with bounds")
     holder = table if isinstance(person, str) and not isinstance(table, np.ndarray) else None
     source, keeper = bounded_contributions(source, person, holder, whole.rows_per_person)
     return _known(Table(source, intervals, chosen, keeper), whole)
@@ -198,8 +195,6 @@ def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[floa
     Each column is binned once. Constant columns score 0.
     """
     plan = steps(limits)
-    binned = [
-        by_range(values, ends, plan) for values, ends in zip(columns, table.intervals, strict=True)
-    ]
-    found = blocks.matrices_of(binned, table.pairs, plan)
-    return [summaries.mic(matrix) for matrix in found]
+    each = zip(columns, table.intervals, strict=True)
+    axes = [RangeAxis.for_steps(values, ends, plan) for values, ends in each]
+    return [summaries.mic(matrix) for matrix in pair_matrices(axes, table.pairs, plan)]

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic.data import Pair
 from dpmic.errors import InputError
-from dpmic.frames import Pair
 from dpmic.privacy import noise
 from dpmic.privacy.asked import columns_of, loss
 from dpmic.privacy.charge import Steps, account, padded

@@ -10,10 +10,10 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Protocol
 
-from dpmic import __version__, frames
+from dpmic import __version__
 from dpmic._format import format_ceil, format_floor
+from dpmic.data import Pair, pair
 from dpmic.errors import ParameterError, safe_repr
-from dpmic.frames import Pair
 from dpmic.report import _plain, _private
 from dpmic.report._figures import meter
 from dpmic.report.markup import Content, Part, facts, paragraphs, text
@@ -157,7 +157,7 @@ def _pair(points: Any) -> Pair | None:
             "two columns are needed",
             "pass the columns themselves: points=(frame.age, frame.dose)",
         )
-    return frames.pair(*points, missing="drop")
+    return pair(*points, missing="drop")
 
 
 def _private_content(

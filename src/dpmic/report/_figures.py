@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.frames import Pair
+from dpmic.data import Pair
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpmic._format import format_ceil
+from dpmic.data import Pair
 from dpmic.errors import InputError, ParameterError
-from dpmic.frames import Pair
 from dpmic.report import _words as words
 from dpmic.report._figures import (
     MOST_COLUMNS,

@@ -1,14 +1,11 @@
-"""A page to a file: whole or not at all, and refused before anything is spent."""
+"""Pages in files: complete or not there, and refused before anything is spent."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import stat
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
+from dpmic import _io
 from dpmic.errors import ParameterError, safe_repr
 
 __all__ = ["generator", "refuse_unwritable", "save"]
@@ -16,16 +13,16 @@ __all__ = ["generator", "refuse_unwritable", "save"]
 MARK = "<meta name='generator' content='dpmic "
 EXPOSED = "not private"
 NEAR = 1_000
-"""Among so many characters at the top of a page stands who made it."""
+"""The generator is named within so many characters from the top."""
 
 
 def generator(version: str, *, private: bool) -> str:
-    """Return the tag by which a page of ours is known, and whether everybody may read it."""
+    """Return the tag that marks a page of dpmic, and one that shows records."""
     return f"{MARK}{version}{'' if private else f', {EXPOSED}'}'>"
 
 
 def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write a page, whole or not at all. A page that is not private is its owner's to read.
+    """Write a page, completely or not at all. Only its owner may read one that is not private.
 
     Parameters
     ----------
@@ -39,7 +36,7 @@ def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) ->
     Returns
     -------
     Path
-        Where it stands.
+        The file that was written; a link stays a link.
 
     Raises
     ------
@@ -54,23 +51,18 @@ def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) ->
     ...     dpmic.report.save(dpmic.report.page(score), f"{folder}/report.html").name
     'report.html'
     """
-    place = _file(path)
-    refuse_unwritable(place, overwrite=overwrite)
-    beside = _beside(place)
+    target = _file(path)
+    refuse_unwritable(target, overwrite=overwrite)
     try:
-        with open(beside, "x", encoding="utf-8", newline="\n", opener=_opener(text)) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        _put(beside, place, overwrite)
+        with _io.atomic_write(
+            target, mode=_mode(text), may_replace=lambda: overwrite and _is_page(target)
+        ) as file:
+            file.write(text.encode())
     except FileExistsError:
         raise _taken(str(path)) from None
     except OSError as error:
-        raise _unwritable(place, error) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-    return place
+        raise _unwritable(target, error) from None
+    return target
 
 
 def refuse_unwritable(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -88,26 +80,26 @@ def refuse_unwritable(path: str | os.PathLike[str], *, overwrite: bool = False) 
     ParameterError
         If the name is taken, is that of a folder or a device, or its folder takes no file.
     """
-    place = _file(path)
+    target = _file(path)
     name = str(path)
-    if place.is_dir():
+    if target.is_dir():
         raise ParameterError(name, "this is a folder", "pass a file in it")
-    if place.exists() and not place.is_file():
+    if target.exists() and not target.is_file():
         raise ParameterError(name, "this is no ordinary file", "pass a file's name")
-    if place.exists() and not _is_page(place):
+    if target.exists() and not _is_page(target):
         raise ParameterError(
             name, "this file exists, and it is no page of dpmic", "choose another name"
         )
-    if place.exists() and not overwrite:
+    if target.exists() and not overwrite:
         raise _taken(name)
-    if not place.parent.is_dir():
-        raise ParameterError(name, f"there is no folder {place.parent}", "make it first")
-    beside = _beside(place)
+    if not target.parent.is_dir():
+        raise ParameterError(name, f"there is no folder {target.parent}", "make it first")
+    trial = target.with_name(_io.temporary_name(target))
     try:
-        beside.touch(exist_ok=False)
-        beside.unlink()
+        trial.touch(exist_ok=False)
+        trial.unlink()
     except OSError as error:
-        raise _unwritable(place, error) from None
+        raise _unwritable(target, error) from None
 
 
 def _file(path: str | os.PathLike[str]) -> Path:
@@ -118,45 +110,24 @@ def _file(path: str | os.PathLike[str]) -> Path:
         raise ParameterError(f"path = {safe_repr(path)}", "it is no path", "pass a name") from None
 
 
-def _opener(text: str) -> Callable[[str, int], int]:
-    """Return what makes the file: pages that can show records are not for everybody."""
-    mode = 0o600 if f", {EXPOSED}'>" in text[:NEAR] else 0o666
-    return lambda name, flags: os.open(name, flags, mode)
+def _mode(text: str) -> int:
+    """Return the mode of a page's file: others must not read records."""
+    return 0o600 if f", {EXPOSED}'>" in text[:NEAR] else 0o666
 
 
-def _put(beside: Path, place: Path, overwrite: bool) -> None:
-    """Give a finished file its name; a file that has it by now stays, unless it may go."""
-    if overwrite and _is_page(place):
-        with suppress(OSError):  # some drives have no modes
-            beside.chmod(stat.S_IMODE(place.stat().st_mode))
-        os.replace(beside, place)
-        return
-    place.touch(exist_ok=False)  # takes the name, on any system, or raises
+def _is_page(target: Path) -> bool:
+    """Return whether a file is a page of dpmic."""
     try:
-        os.replace(beside, place)
-    except OSError:
-        place.unlink()
-        raise
-
-
-def _is_page(place: Path) -> bool:
-    """Tell whether a file is a page of ours."""
-    try:
-        with open(place, encoding="utf-8") as file:
+        with open(target, encoding="utf-8") as file:
             return MARK in file.read(NEAR)
     except (OSError, ValueError):  # of its characters
         return False
-
-
-def _beside(place: Path) -> Path:
-    """Return a name in the same folder that nobody uses, short enough for any file system."""
-    return place.with_name(f".{place.name[:40]}.{secrets.token_hex(4)}.part")
 
 
 def _taken(name: str) -> ParameterError:
     return ParameterError(name, "this file exists", "choose another name, or delete it")
 
 
-def _unwritable(place: Path, error: OSError) -> ParameterError:
+def _unwritable(target: Path, error: OSError) -> ParameterError:
     reason = error.strerror or type(error).__name__
-    return ParameterError(str(place), f"it cannot be written ({reason})", "choose another")
+    return ParameterError(str(target), f"it cannot be written ({reason})", "choose another")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _validate, frames
+from dpmic import _validate
 from dpmic._format import format_ceil
+from dpmic.data import Backend, build, position
 from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.results._base import (
     NUMBERS,
@@ -228,15 +229,15 @@ class Pairwise(Result):
 
     def value(self, x: str, y: str) -> float:
         """Return the score of a pair; of one table in either order."""
-        row = frames.position(x, self.names, "x =")
-        column = frames.position(y, self.names if self.others is None else self.others, "y =")
+        row = position(x, self.names, "x =")
+        column = position(y, self.names if self.others is None else self.others, "y =")
         if self.others is None:
             if row == column:
                 reason = "a column with itself is not a pair"
                 raise InputError(f"{safe_repr(x)}, {safe_repr(y)}", reason, "pass two columns")
             row, column = sorted((row, column))
-        (position,) = self._pairing.positions(np.array([row]), np.array([column]))
-        return float(self.mic[position])
+        (place,) = self._pairing.positions(np.array([row]), np.array([column]))
+        return float(self.mic[place])
 
     def top(self, k: int) -> tuple[Row, ...]:
         """Return the k strongest pairs with their scores, the largest first."""
@@ -281,12 +282,12 @@ class Pairwise(Result):
         there = {name: values[rows] for name, values in numbers.items() if values is not None}
         return {"x": x, "y": y, **there}
 
-    def to_frame(self, backend: frames.Backend | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a row for each pair: x, y, mic, and tic, records, pvalue, qvalue if there."""
         columns: dict[str, Any] = self.columns()
         columns["x"] = np.array(self.names, object)[columns["x"]]
         columns["y"] = np.array(self.others or self.names, object)[columns["y"]]
-        return frames.build(columns, backend)
+        return build(columns, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the scores as a heat map, gray where there is none; needs matplotlib."""

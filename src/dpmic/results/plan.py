@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dpmic import frames
 from dpmic._format import format_ceil
+from dpmic.data import Backend, build
 from dpmic.results._base import PLAIN, Fact, Form, Result, as_metadata
 
 if TYPE_CHECKING:
@@ -119,12 +119,10 @@ class Plan(Result):
                 return row
         raise KeyError(mechanism)
 
-    def to_frame(self, backend: frames.Backend | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return one row for each mechanism, as a pandas, polars or pyarrow frame."""
         records = [row.record() for row in self.rows]
-        return frames.build(
-            {name: [record[name] for record in records] for name in records[0]}, backend
-        )
+        return build({name: [record[name] for record in records] for name in records[0]}, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the expected error against epsilon, or n where that was sought; needs matplotlib."""
@@ -173,7 +171,7 @@ class Plan(Result):
             f"Error: the expected distance of a release's {self.of} from MIC*. (90%): the error "
             "that 90% of releases do not exceed.",
             "Simulated on relationships of all strengths with known bounds. Nothing was spent.",
-            *(f"{row.mechanism}: {row.note}." for row in self.rows if row.note),
+            *(f"{row.mechanism}: " + row.note + "." for row in self.rows if row.note),
         ]
 
     def facts(self) -> list[Fact]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames
+from dpmic.data import Backend, build
 from dpmic.errors import ParameterError
 from dpmic.results import uncertainty
 from dpmic.results._base import Fact
@@ -228,7 +228,7 @@ class HistogramRelease(MineStatistics, Release):
     def _evidence(self) -> uncertainty.Evidence:
         return uncertainty.Evidence.of_counts(self)
 
-    def to_frame(self, backend: frames.Backend | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a row for each cell: its edges on x and y, its count and its noisy count."""
         cells = [(row, column) for row in range(self.m) for column in range(self.m)]
         columns: dict[str, Sequence[float]] = {
@@ -239,7 +239,7 @@ class HistogramRelease(MineStatistics, Release):
             "count": [self.histogram[row][column] for row, column in cells],
             "noisy_count": [self.noisy_counts[row][column] for row, column in cells],
         }
-        return frames.build(columns, backend)
+        return build(columns, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the histogram as a heat map in units of the data; needs matplotlib."""

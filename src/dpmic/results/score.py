@@ -93,9 +93,9 @@ class Grid:
 
     def counts(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
         """Count points in the cells: rows follow y upwards, columns follow x to the right."""
-        from dpmic import frames
+        from dpmic.data import pair
 
-        points = frames.pair(x, y)
+        points = pair(x, y)
         row = np.searchsorted(self.y, points.y, side="right")
         column = np.searchsorted(self.x, points.x, side="right")
         table = np.zeros((self.k, self.l), np.int64)
@@ -152,10 +152,10 @@ class Score(MineStatistics, Result):
         The points are handed in because a score keeps none; records with a missing value are
         left out. Needs matplotlib (``pip install 'dpmic[plots]'``).
         """
-        from dpmic import frames
+        from dpmic.data import pair
         from dpmic.plots import scatter
 
-        points = frames.pair(x, y, data=data, missing="drop")
+        points = pair(x, y, data=data, missing="drop")
         if points.x.size != self.n:
             raise InputError(
                 f"{points.x.size} points",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames
 from dpmic._format import format_ceil
+from dpmic.data import Backend, build
 from dpmic.errors import InputError
 from dpmic.results import uncertainty
 from dpmic.results._base import Fact
@@ -94,7 +94,7 @@ class ScoredPairs(Published):
         """Return the estimates with their intervals for a display, or why there are none."""
         return uncertainty.known_estimates(self.estimates, self.estimate_interval)
 
-    def to_frame(self, backend: frames.Backend | None = None, *, estimate: bool = False) -> Any:
+    def to_frame(self, backend: Backend | None = None, *, estimate: bool = False) -> Any:
         """Return a row for each pair: x, y, value, and low and high of its noise interval (95%).
 
         With ``estimate`` also the estimate of MIC*, estimate_low and estimate_high (95%).
@@ -112,7 +112,7 @@ class ScoredPairs(Published):
             columns["estimate"] = self.estimates
             columns["estimate_low"] = [low for low, _ in ends]
             columns["estimate_high"] = [high for _, high in ends]
-        return frames.build(columns, backend)
+        return build(columns, backend)
 
     def provenance(self) -> dict[str, str]:
         """Return how it was made, with the noise."""

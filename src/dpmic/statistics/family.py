@@ -1,23 +1,49 @@
-"""The public statistics: ``mice``, ``micr`` and ``mic``."""
+"""The public statistics ``mice``, ``micr`` and ``mic``, and their options."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpmic import _validate, frames
-from dpmic._validate import Bounds, Limits, Master, Ties
-from dpmic.errors import ParameterError
+from dpmic import _validate
+from dpmic._validate import Bounds, Interval, Limits, Master, Ties
+from dpmic.data import LEAST_RECORDS, Missing, pair
+from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.results import Score
-from dpmic.statistics.characteristic import Search
-from dpmic.statistics.counted import counted_pair
+from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.counts import sources
 from dpmic.statistics.counts.sources import Counting
-from dpmic.statistics.grids import MassAxis
-from dpmic.statistics.methods import Binned, Method, range_search
+from dpmic.statistics.fixed_grids import fixed_limits
+from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Steps, steps
+from dpmic.statistics.search import Search
 
-__all__ = ["mic", "mice", "micr"]
+__all__ = [
+    "Method",
+    "Statistic",
+    "count_records",
+    "mic",
+    "mice",
+    "micr",
+    "refuse_large_unconstrained",
+]
+
+Floats = NDArray[np.float64]
+Statistic = Literal["mice", "micr", "mic"]
+
+DEFAULT_C = 15.0
+
+MAX_UNCONSTRAINED = 4_000
+"""Most records with c = inf: the search is quadratic in them."""
+
+CELL = 8 * 1.7
+"""Bytes of counts of one pair for each unit of c B^2, about."""
+
+MOST_BY_DEFAULT = 2**28
+"""Bytes that a pair may take where nobody has asked for as many cells."""
 
 
 def mice(
@@ -31,7 +57,7 @@ def mice(
     master: Master = "reshef",
     ties: Ties = "group",
     rng: np.random.Generator | int | None = None,
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> Score:
     """Score the dependence between two variables with MICe, on grids of equal mass.
 
@@ -54,8 +80,8 @@ def mice(
     B : float, optional
         The most cells a grid may have, at least 4; overrides ``alpha``.
     c : float
-        How much finer the master is than the grid, at least 1. ``math.inf`` allows a cut
-        between any two values, exactly, for up to 4000 records.
+        The master factor: how much finer the master is than the grid, at least 1. ``math.inf``
+        allows a cut between any two values, exactly, for up to 4000 records.
     master : {"reshef", "paper"}
         c * min(l, floor(B / l)) master parts for l columns, or c * l.
     ties : {"group", "random"}
@@ -79,18 +105,18 @@ def mice(
     >>> round(score.mic, 3), score.grid.k, score.grid.l
     (0.969, 2, 17)
     """
-    pair = frames.pair(x, y, data=data, missing=missing)
-    n, method = pair.x.size, Method("mice", alpha, B, c, master)
+    columns = pair(x, y, data=data, missing=missing)
+    n, method = columns.x.size, Method("mice", alpha, B, c, master)
     limits = method.limits(n)
     if _validate.choice(ties, "ties", Ties) == "random":
         generator = _validate.generator(rng)
-        x_axis = MassAxis.ranked(pair.x, generator.permutation(n))
-        y_axis = MassAxis.ranked(pair.y, generator.permutation(n))
+        x_axis = MassAxis.ranked(columns.x, generator.permutation(n))
+        y_axis = MassAxis.ranked(columns.y, generator.permutation(n))
     elif rng is not None:
         raise ParameterError("rng", "grouped ties need no random order", "pass ties='random' too")
     else:
-        x_axis, y_axis = MassAxis.grouped(pair.x), MassAxis.grouped(pair.y)
-    search = method.search(Binned(x_axis, x_axis), Binned(y_axis, y_axis), limits)
+        x_axis, y_axis = MassAxis.grouped(columns.x), MassAxis.grouped(columns.y)
+    search = method.search(x_axis, y_axis, limits)
     return _score("mice", limits, search, ties=ties)
 
 
@@ -104,7 +130,7 @@ def micr(
     B: float | None = None,
     c: float | None = None,
     master: Master = "reshef",
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> Score:
     """Score the dependence between two variables with MICr, on grids of equal width.
 
@@ -142,11 +168,11 @@ def micr(
     method = Method("micr", alpha, B, c, master)
     source = sources.find(x, y, data=data)
     if isinstance(source, Counting):
-        limits, box, search = counted_pair(source, bounds, method, missing)
+        limits, box, search = _counted_pair(source, bounds, method, missing)
     else:
-        pair = frames.pair(x, y, data=data, missing=missing)
-        limits, box = method.limits(pair.x.size), _validate.bounds(bounds)
-        search = range_search(pair.x, pair.y, box, limits)
+        columns = pair(x, y, data=data, missing=missing)
+        limits, box = method.limits(columns.x.size), _validate.bounds(bounds)
+        search = Search.by_range(columns.x, columns.y, box, limits)
     return _score("micr", limits, search, bounds=box)
 
 
@@ -158,7 +184,7 @@ def mic(
     alpha: float = 0.6,
     B: float | None = None,
     c: float = 15,
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> Score:
     """Score the dependence between two variables with the original MIC of 2011.
 
@@ -186,10 +212,10 @@ def mic(
     >>> round(dpmic.mic(x, x**2).mic, 3)
     1.0
     """
-    pair = frames.pair(x, y, data=data, missing=missing)
+    columns = pair(x, y, data=data, missing=missing)
     method = Method("mic", alpha, B, c)
-    limits = method.limits(pair.x.size)
-    search = method.search(method.bin(pair.x, limits), method.bin(pair.y, limits), limits)
+    limits = method.limits(columns.x.size)
+    search = method.search(method.axis(columns.x, limits), method.axis(columns.y, limits), limits)
     return _score("mic", limits, search)
 
 
@@ -213,3 +239,101 @@ def _score(
         grid=grid,
         matrix=matrix,
     )
+
+
+@dataclass(frozen=True)
+class Method:
+    """One of the statistics and what its grids are; ``mic`` has a master of its own."""
+
+    statistic: Statistic
+    alpha: float
+    B: float | None
+    c: float | None  # None: 15
+    master: Master = "reshef"
+
+    def limits(self, n: int) -> Limits:
+        """Return how far the search of n records goes, or refuse the options."""
+        sized = _validate.choice(self.master, "master", Master)
+        limits = _validate.limits(
+            n,
+            alpha=self.alpha,
+            B=self.B,
+            c=DEFAULT_C if self.c is None else self.c,
+            master="minepy" if self.statistic == "mic" else sized,
+            atoms=math.inf if self.statistic == "micr" else n,
+        )
+        refuse_large_unconstrained(n, limits.c)
+        return limits
+
+    def steps(self, limits: Limits) -> Steps:
+        """Return the runs of a search."""
+        return steps(limits, more_rows=self.statistic == "mic")
+
+    def axis(self, values: Floats, limits: Limits, interval: Interval | None = None) -> Axis:
+        """Bin one variable, once for all pairs that it takes part in; MICr needs its interval."""
+        if interval is not None:
+            return RangeAxis.for_steps(values, interval, self.steps(limits))
+        return MassAxis.grouped(values, slack=0 if self.statistic == "mic" else 1)
+
+    def search(self, x: Axis, y: Axis, limits: Limits) -> Search:
+        """Return the search of a pair."""
+        return Search.of(x, y, self.steps(limits), clumped=self.statistic == "mic")
+
+
+def refuse_large_unconstrained(n: int, c: float) -> None:
+    """Refuse cuts between any two of too many values."""
+    if math.isinf(c) and n > MAX_UNCONSTRAINED:
+        raise ParameterError(
+            f"c = inf with n = {n}",
+            f"cuts between any two of more than {MAX_UNCONSTRAINED} values take minutes or hours",
+            "pass a finite c; c = 15 is the usual choice",
+        )
+
+
+def _counted_pair(
+    source: Counting, bounds: Any, method: Method, missing: Missing
+) -> tuple[Limits, Bounds, Search]:
+    """Return the grids and the search of two columns."""
+    own = source.bounds(bounds)
+    box = _validate.bounds(own if own is bounds else [own[name] for name in source.names])
+    table = count_records(source, box, method, missing)
+    return table.grids.limits, box, Search.of_table(table, *source.names)
+
+
+def count_records(source: Counting, intervals: Any, method: Method, missing: Missing) -> CountTable:
+    """Count the records of a source, on the grids of a table that it is or of a method."""
+    if _validate.choice(missing, "missing", Missing) == "drop":
+        raise ParameterError(
+            'missing = "drop"',
+            "rows that come in parts are counted and not kept",
+            "leave out incomplete records beforehand, as by a filter",
+        )
+    table = source.counted(intervals, _counted_limits(source, method)).whole
+    if table.n < LEAST_RECORDS:
+        raise InputError(
+            f"{table.n} records",
+            f"a score needs at least {LEAST_RECORDS} records",
+            "pass more data",
+        )
+    return table
+
+
+def _counted_limits(source: Counting, method: Method) -> Limits:
+    """Return the grids; what was left out comes from the table, or from n."""
+    grids = source.grids
+    if grids is not None:
+        own = grids.limits
+        B, c = own.B if method.B is None else method.B, own.c if method.c is None else method.c
+        return fixed_limits(B, c, own.master if method.master == "reshef" else method.master)
+    c = DEFAULT_C if method.c is None else method.c
+    if method.B is not None:
+        return fixed_limits(method.B, c, method.master)
+    limits = fixed_limits(_validate.cells(source.n, method.alpha, None), c, method.master)
+    size = CELL * limits.c * limits.B**2
+    if size > MOST_BY_DEFAULT:
+        raise ParameterError(
+            f"B = {limits.B:.0f}, the default for n = {source.n}",
+            f"its counts would take {size / 2**30:.1f} GiB",
+            with_code("pass `B=100`, `c=5`, or an alpha"),
+        )
+    return limits

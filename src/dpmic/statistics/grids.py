@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -52,11 +52,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Steps put together by the size of their master, for one table of counts each.
+    """Steps grouped by the size of their master: each group shares one table of counts.
 
-    ``order`` are the steps' numbers, group after group; ``starts`` tell where in it each group
-    begins, and, last, its end; ``columns`` and ``rows`` are those of each step in that order, and
-    ``entries`` all (step, number of rows) in that order.
+    ``order`` lists the numbers of the steps, group after group. Group g is
+    ``order[starts[g] : starts[g + 1]]``. ``columns`` and ``rows`` are those of each step in that
+    order, and ``entries`` all (step, number of rows) in that order.
     """
 
     masters: tuple[float, ...]
@@ -81,7 +81,7 @@ class Steps(tuple[Step, ...]):
         return self.layouts(len(self))[0]
 
     def layouts(self, most: int) -> list[Layout]:
-        """Put steps together by their master, at most so many masters in each layout."""
+        """Group steps by their master, with at most ``most`` masters in each layout."""
         members: dict[float, list[int]] = {}
         for i, step in enumerate(self):
             members.setdefault(step.master, []).append(i)
@@ -114,12 +114,12 @@ def steps(limits: Limits, *, more_rows: bool = False) -> Steps:
         equicharacteristic matrix has at most as many, which Theorem 1 of the privacy proofs
         needs.
     """
-    cells = math.floor(limits.B)  # k * l is a whole number, so k * l <= B iff k * l <= floor(B)
+    cells = math.floor(limits.B)  # k * l is an integer, so k * l <= B iff k * l <= floor(B)
 
     def step(columns: int) -> Step:
         most = cells // columns
-        wished = {"reshef": min(columns, most), "paper": columns, "minepy": most}[limits.master]
-        size = limits.c * wished
+        parts = {"reshef": min(columns, most), "paper": columns, "minepy": most}[limits.master]
+        size = limits.c * parts
         rows = most if more_rows else min(columns, most)
         return Step(columns, rows, max(math.floor(size), 1) if math.isfinite(size) else size)
 
@@ -133,6 +133,10 @@ class Axis(Protocol):
     @property
     def atoms(self) -> NDArray[np.int32]:
         """The atom that each record lies in."""
+
+    @property
+    def free(self) -> Axis:
+        """The axis on which rows are searched: this one, unless its masters are of another kind."""
 
     def columns(self, size: int) -> Edges:
         """Return the edges of the equipartition into ``size`` parts."""
@@ -149,7 +153,7 @@ class Axis(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MassAxis:
-    """An axis whose atoms are groups of records that stay together, and parts weigh the same.
+    """An axis whose atoms are groups of records that stay together, cut into equal masses.
 
     ``starts[i]`` is a cut below atom i and above the one before it; ``ends`` are the records
     before each atom and, last, all of them. ``slack`` is 0 for the equipartition of 2011
@@ -176,6 +180,11 @@ class MassAxis:
         atoms[order] = np.arange(values.size, dtype=np.int32)
         return cls(atoms, _between(values[order]), np.arange(values.size + 1))
 
+    @property
+    def free(self) -> MassAxis:
+        """The axis on which rows are searched: this one."""
+        return self
+
     def columns(self, size: int) -> Edges:
         """Cut into ``size`` parts of nearly equal weight, fewer where ties forbid it."""
         if size not in self._known:  # an axis serves both orientations, and many pairs
@@ -191,9 +200,9 @@ class MassAxis:
 
     def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
         """Cut into several numbers of parts at once."""
-        wished = np.minimum(sizes, 2.0**31).astype(np.int64)  # a master may be endless
+        finite = np.minimum(sizes, 2.0**31).astype(np.int64)  # a master may be infinite
         cut: tuple[Edges, Edges] = _kernels.partitions.equipartitions(
-            self.ends, wished, self.slack, masters
+            self.ends, finite, self.slack, masters
         )
         return cut
 
@@ -213,12 +222,14 @@ class RangeAxis:
     """An axis whose parts have equal widths between fixed bounds.
 
     The atoms are the cells of the common refinement of all partitions in use. They depend on
-    the bounds and the sizes alone, and the atom of a record on that record alone.
+    the bounds and the sizes alone, and the atom of a record on that record alone. With c = inf
+    rows are searched on an axis of their own, ``values``.
     """
 
     atoms: NDArray[np.int32]
     refinement: Floats
     family: RangeFamily
+    values: MassAxis | None = None
 
     @classmethod
     def of(cls, values: Floats, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
@@ -229,9 +240,24 @@ class RangeAxis:
         return cls(atoms.astype(np.int32), refinement, family)
 
     @classmethod
+    def for_steps(cls, values: Floats, interval: Interval, plan: Steps) -> RangeAxis:
+        """Bin one variable for all steps of a MICr search."""
+        if math.isfinite(plan[0].master):
+            return cls.of(values, interval, plan.sizes)
+        # c = inf: any cut between distinct clamped values (the paper's unconstrained MICr).
+        clamped = np.clip(values, *interval)
+        fixed = cls.of(clamped, interval, frozenset(step.columns for step in plan))
+        return replace(fixed, values=MassAxis.grouped(clamped))
+
+    @classmethod
     def without_records(cls, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
         """Return the axis of records that were counted elsewhere."""
         return cls.of(np.empty(0), interval, sizes)
+
+    @property
+    def free(self) -> Axis:
+        """The axis on which rows are searched."""
+        return self if self.values is None else self.values
 
     def columns(self, size: int) -> Edges:
         """Cut into ``size`` parts of equal width."""
@@ -254,7 +280,7 @@ class RangeAxis:
 class RangeFamily:
     """Range equipartitions of any interval.
 
-    ``fractions`` of its width are where the union of all cuts lies, ``edges`` those of each size.
+    ``fractions`` of its width are the cuts of the common refinement, ``edges`` those of each size.
     An atom between fractions that float64 cannot tell apart in some interval is empty there.
     """
 

@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate, frames
+from dpmic import _kernels, _validate
 from dpmic._validate import Limits
-from dpmic.errors import ParameterError
+from dpmic.data import Missing, pair
+from dpmic.errors import ParameterError, with_code
 from dpmic.results import IndependenceTest
-from dpmic.statistics.characteristic import normalised, xlogx_table
 from dpmic.statistics.grids import MassAxis, Steps, steps
+from dpmic.statistics.search import normalised, xlogx_table
 
-__all__ = ["TIE", "Cells", "independence_test", "null", "observed", "permuted", "pvalue"]
+__all__ = ["TIE", "RefinedAxis", "independence_test", "null", "observed", "permuted", "pvalue"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -50,8 +51,8 @@ class Partitions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """A variable cut at every place where some grid may cut it, once for all its pairs.
+class RefinedAxis:
+    """A variable cut by the common refinement of all its partitions, once for all its pairs.
 
     ``parts`` are the part of each record, ``margin`` the records in each part, and ``partitions``
     the columns of every step and the master of every group of ``plan``, in such parts.
@@ -63,7 +64,7 @@ class Cells:
     partitions: Partitions
 
     @classmethod
-    def of(cls, axis: MassAxis, limits: Limits) -> Cells:
+    def of(cls, axis: MassAxis, limits: Limits) -> RefinedAxis:
         """Cut an axis; too many parts are refused."""
         plan = steps(limits)
         columns, begins = axis.partitions(plan.layout.columns, masters=False)
@@ -71,12 +72,12 @@ class Cells:
         edges = np.concatenate((columns, masters))
         offsets = np.concatenate((begins, then[1:] + begins[-1]))
         together = np.array([0, offsets.size - 1])
-        parts, (size,), own = _kernels.counting.unite(edges, offsets, together, axis.atoms)
+        parts, (size,), own = _kernels.counting.refine(edges, offsets, together, axis.atoms)
         if size > MAX_PARTS:
             raise ParameterError(
                 f"B = {limits.B:.6g} with c = {limits.c:g}",
                 f"each permutation would have a table of {size} parts, more than {MAX_PARTS}",
-                "pass a smaller B or c; B=9 and c=5 are usual",
+                with_code("pass a smaller B or c; `B=9` and `c=5` are usual"),
             )
         margin = np.bincount(parts[0], minlength=size)
         return cls(plan, parts[0], margin, Partitions(own, offsets))
@@ -89,12 +90,12 @@ class Cells:
             seen.update(values.tobytes())
         return seen.digest()
 
-    def sorted(self) -> Cells:
-        """Return the same cells with the records in order, which the pattern alone decides."""
+    def sorted(self) -> RefinedAxis:
+        """Return the same axis with the records in order, which the pattern alone decides."""
         return replace(self, parts=np.sort(self.parts))
 
 
-def observed(x: Cells, y: Cells) -> float:
+def observed(x: RefinedAxis, y: RefinedAxis) -> float:
     """Return the TICe of two variables."""
     shape = x.margin.size, y.margin.size
     places = np.ravel_multi_index((x.parts, y.parts), shape)
@@ -102,7 +103,9 @@ def observed(x: Cells, y: Cells) -> float:
     return float(_totals(table, x, y)[0])
 
 
-def null(x: Cells, y: Cells, permutations: int, generator: np.random.Generator) -> Floats:
+def null(
+    x: RefinedAxis, y: RefinedAxis, permutations: int, generator: np.random.Generator
+) -> Floats:
     """Return the TICe of random permutations of one variable's records."""
     largest = max(x.margin.size * y.margin.size, len(x.plan) ** 2)
     drawn = permuted(x.parts, y.parts, permutations, generator, max(AT_ONCE // largest, 1))
@@ -144,7 +147,7 @@ def pvalue(observed: float, null: Floats) -> float:
     return float((1 + np.count_nonzero(null >= observed - TIE)) / (1 + null.size))
 
 
-def _totals(tables: Counts, x: Cells, y: Cells) -> Floats:
+def _totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
     """Return the sum of the equicharacteristic matrix of each table."""
     plan, size = x.plan.layout, len(x.plan)
     found = _kernels.tiled.tabled(
@@ -166,7 +169,7 @@ def independence_test(
     B: float = 9,
     c: float = 5,
     rng: np.random.Generator | int | None = None,
-    missing: frames.Missing = "raise",
+    missing: Missing = "raise",
 ) -> IndependenceTest:
     """Test whether two variables are independent, with TICe and a permutation null.
 
@@ -184,11 +187,10 @@ def independence_test(
     permutations : int
         How many to draw; the smallest possible p-value is 1 / (permutations + 1).
     B, c : float
-        The most cells in a grid, and master parts for each wished part, as for
-        :func:`dpmic.mice`. More cells see what goes up and down often, take longer, and see
-        a little less of what is monotone.
+        The most cells in a grid, and the master factor, as for :func:`dpmic.mice`. More cells
+        see what goes up and down often, take longer, and see a little less of what is monotone.
     rng : numpy.random.Generator or int, optional
-        Source of the permutations; a whole number makes the result reproducible.
+        Source of the permutations; an integer makes the result reproducible.
     missing : {"raise", "drop"}
         Refuse missing values, or leave such records out.
 
@@ -211,10 +213,12 @@ def independence_test(
     draws = _validate.integer(permutations, "permutations", least=1)
     generator = _validate.generator(rng)
     _validate.real(B, "B")  # without it alpha would be asked for
-    pair = frames.pair(x, y, data=data, missing=missing)
-    n = pair.x.size
+    columns = pair(x, y, data=data, missing=missing)
+    n = columns.x.size
     limits = _validate.limits(n, alpha=None, B=B, c=c, atoms=n)
-    own, other = (Cells.of(MassAxis.grouped(values), limits) for values in (pair.x, pair.y))
+    own, other = (
+        RefinedAxis.of(MassAxis.grouped(values), limits) for values in (columns.x, columns.y)
+    )
     statistic, drawn = observed(own, other), null(own, other, draws, generator)
     return IndependenceTest(
         statistic=statistic,

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _validate
 from dpmic._validate import MAX_B, MAX_MASTER, Limits
+from dpmic.data import LEAST_RECORDS
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.frames import LEAST_RECORDS
 from dpmic.results import Score
-from dpmic.statistics.characteristic import Search
-from dpmic.statistics.counts.memory import ClumpedRecords
 from dpmic.statistics.grids import MassAxis, steps
+from dpmic.statistics.search import Search
 
 __all__ = ["MINE", "cstats", "pstats"]
 
@@ -167,7 +166,7 @@ class MINE:
         approx = self._est == "mic_approx"
         kind = _Search if approx else _EquiSearch
         plan = steps(limits, more_rows=approx)
-        matrix, grid = kind(ClumpedRecords(x, y), ClumpedRecords(y, x), plan).run()
+        matrix, grid = kind.of(x, y, plan, clumped=True).run()
         statistic = "mic" if approx else "mice"
         return Score(
             statistic=statistic,

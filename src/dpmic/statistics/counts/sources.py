@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import frames
 from dpmic._validate import Bounds, Interval, Limits
-from dpmic.errors import InputError, ParameterError
-from dpmic.frames import Batch, Source, Stream
-from dpmic.statistics.counts.fixed import Grids
-from dpmic.statistics.counts.histogram import cell_counts
-from dpmic.statistics.counts.table import CountTable, count, read
+from dpmic.data import Batch, Source, Stream, position, stream
+from dpmic.data import find as find_columns
+from dpmic.data import find_all as find_all_columns
+from dpmic.errors import InputError, ParameterError, with_code
+from dpmic.statistics.count_table import CountTable, count, read
+from dpmic.statistics.fixed_grids import Grids
+from dpmic.statistics.records import cell_counts
 
 __all__ = ["Counting", "Found", "counting", "find", "find_all"]
 
@@ -88,7 +89,7 @@ class Counting:
             raise ParameterError(
                 "a count table",
                 "it was counted on other grids than cells of equal width",
-                "pass mechanism='micr-laplace', or the rows themselves",
+                with_code("pass `mechanism='micr-laplace'`, or the rows themselves"),
             )
         parts = self.data.fold(self.names, partial(_histogram, self.names, bounds, m))
         counts = sum(parts, np.zeros((m, m), np.int64))
@@ -112,22 +113,22 @@ def find(*columns: Any, data: Any = None) -> Found:
     """Find columns in memory, in a stream or in a count table; no value is looked at."""
     whole = counting(data)
     if whole is None:
-        return frames.find(*columns, data=data)
+        return find_columns(*columns, data=data)
     each = zip(columns, ("x", "y"), strict=True)
-    return whole.select([frames.position(name, whole.names, role) for name, role in each])
+    return whole.select([position(name, whole.names, role) for name, role in each])
 
 
 def find_all(data: Any) -> Found:
     """Find every column of a table in memory, of a stream or of a count table."""
-    return counting(data) or frames.find_all(data)
+    return counting(data) or find_all_columns(data)
 
 
 def counting(data: Any) -> Counting | None:
     """Return all columns of what comes in parts, or None for what is in memory."""
     if isinstance(data, CountTable):
         return Counting(data, data.names)
-    stream = None if data is None else frames.stream(data)
-    return None if stream is None else Counting(stream, stream.names)
+    rows = None if data is None else stream(data)
+    return None if rows is None else Counting(rows, rows.names)
 
 
 def _histogram(

@@ -6,27 +6,29 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from dpmic.cli import (
+    _output,
+    _shell,
     bounds,
     demo,
-    failures,
     independence,
     ledger,
     matrix,
     plan,
-    printing,
     release,
     reproduce,
     score,
     screen,
 )
-from dpmic.errors import BoundsReminder, NoiseWarning
+from dpmic.errors import BoundsReminder, Message, NoiseWarning
 
-__all__ = ["app", "main"]
+__all__ = ["app", "command", "main"]
 
 app = typer.Typer(
     name="dpmic",
@@ -36,7 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Find dependence between the columns of a table, and publish it privately.",
 )
-for name, command, example in (
+for name, function, example in (
     ("score", score.score, score.EXAMPLE),
     ("matrix", matrix.matrix, matrix.EXAMPLE),
     ("test", independence.independence, independence.EXAMPLE),
@@ -48,50 +50,54 @@ for name, command, example in (
     ("reproduce", reproduce.reproduce, reproduce.EXAMPLE),
     ("demo", demo.demo, demo.EXAMPLE),
 ):
-    app.command(name, epilog=f"Example: {example}")(command)
+    app.command(name, epilog=f"Example: {example}")(function)
 app.add_typer(
     ledger.app, name="ledger", epilog="Example: dpmic ledger create people.ledger --epsilon 3"
 )
 
 
+@cache
+def command() -> Any:
+    """Return all commands with their parameters, as click has them."""
+    return get_command(app)
+
+
 def main() -> None:
-    """Run the command; an error is one line on stderr, and the exit code tells its kind."""
-    _survive_names()
-    words = sys.argv[1:]
-    ours = words[: words.index("--")] if "--" in words else words
-    debug = "--debug" in ours  # wherever it stands: it is added to a command that failed
-    kept = [word for word in ours if word != "--debug"] + words[len(ours) :]
+    """Run the command; an error is one line on stderr, and an exit code."""
+    _escape_names()
+    words = _shell.without(sys.argv[1:], {"debug"})  # anywhere: it is added to what has failed
     with _notes():
-        raise SystemExit(_run(kept, debug))
+        raise SystemExit(_run(words, debug=len(words) < len(sys.argv) - 1))
 
 
 def _run(words: list[str], debug: bool) -> int:
     """Run one command and return its exit code."""
     try:
-        with printing.stdout():
-            code = app(words, prog_name="dpmic", standalone_mode=False)
+        with _output.stdout():
+            code = command()(words, prog_name="dpmic", standalone_mode=False)
     except SystemExit as stopped:
         # typer ends so where a pipe was closed while it printed help.
         if isinstance(stopped.__context__, BrokenPipeError):
             return 0
         return stopped.code if isinstance(stopped.code, int) else 0
     except BaseException as error:
-        return failures.told(error, debug=debug)
-    if code == failures.STOPPED:  # typer has caught Ctrl-C
-        return failures.told(KeyboardInterrupt(), debug=False)
+        return _shell.fail(error, debug=debug)
+    if code == _shell.STOPPED:  # typer has caught Ctrl-C
+        return _shell.fail(KeyboardInterrupt(), debug=False)
     return code if isinstance(code, int) else 0
 
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Print what the library warns of as notes, each once: before a question and after it."""
-    said: set[str] = set()
+    """Print the library's warnings as notes, each once: before a question and after it."""
+    printed: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        words = failures.for_the_shell(str(message))
-        if words not in said:
-            printing.note(f"note: {words}")
-        said.add(words)
+        code = [part for part in getattr(message, "args", ()) if isinstance(part, Message)]
+        text = code[0] if code else str(message)
+        if text not in printed:
+            _output.note(f"note: {_shell.for_the_shell(text)}")
+        printed.add(text)
 
     with warnings.catch_warnings():
         for kind in (BoundsReminder, NoiseWarning):
@@ -101,15 +107,15 @@ def _notes() -> Iterator[None]:
         yield
 
 
-def _survive_names() -> None:
-    """Let names that a terminal cannot show be written by their codes."""
+def _escape_names() -> None:
+    """Write characters that a terminal cannot show as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(asked: bool) -> None:
+    if asked:
         from dpmic import __version__
 
         typer.echo(f"dpmic {__version__}")

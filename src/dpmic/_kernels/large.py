@@ -1,7 +1,7 @@
 """The search of segmentation.py for counts that are too large for a table of f(m) = m log2 m.
 
-The same sums in the same order, so the very same floats; f is computed of the counts that occur.
-A step has few of them, however many records there are.
+Plain numpy. The same sums in the same order, so bit-identical floats; f is computed for the counts
+that occur. A step has few of them, however many records there are.
 """
 
 from __future__ import annotations

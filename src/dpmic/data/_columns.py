@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.errors import InputError, RefusedValueError
+from dpmic.errors import InputError, RefusedValueError, with_code
 
 __all__ = ["LEAST_RECORDS", "column"]
 
@@ -85,7 +85,7 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
         raise RefusedValueError(
             f"{name}[{infinite[0]}] = {result[infinite[0]]}",
             "infinite values cannot be scored",
-            'remove the record, or replace the value by nan and pass missing="drop"',
+            with_code('remove the record, or replace the value by nan and pass `missing="drop"`'),
             name,
         )
     return result
@@ -109,7 +109,7 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
         raise InputError(
             f"{name} is a masked array",
             "its masked values would be read as numbers",
-            'call .astype(float).filled(numpy.nan) and pass missing="drop"',
+            with_code('call .astype(float).filled(numpy.nan) and pass `missing="drop"`'),
         )
     if values.ndim != 1:
         raise InputError(

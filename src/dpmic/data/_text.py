@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from dpmic.data._columns import LARGEST_EXACT
 from dpmic.errors import RefusedValueError, safe_repr
-from dpmic.frames.columns import LARGEST_EXACT
 
 __all__ = ["Texts"]
 
 LONG_WHOLE = r"^[+-]?0*[1-9]\d{15,}$"
 DIGITS = len(str(LARGEST_EXACT))
-TRUTHS = ("false", "true")
+BOOLEANS = ("false", "true")
 
 
 class Texts:
@@ -23,7 +23,7 @@ class Texts:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.kind: Literal["numbers", "truths"] | None = None
+        self.kind: Literal["numbers", "booleans"] | None = None
 
     def numbers(self, texts: Any, place: str | None) -> Any:
         """Return a batch as float64, with null where nothing is written."""
@@ -37,7 +37,7 @@ class Texts:
             return pa.nulls(len(plain), pa.float64())
         values = self._as_numbers(plain, place)
         if values is None:
-            values = self._as_truths(plain)
+            values = self._as_booleans(plain)
         if values is None:
             self._refuse(plain, place)
         return values
@@ -46,7 +46,7 @@ class Texts:
         import pyarrow as pa
         from pyarrow import compute
 
-        if self.kind == "truths":
+        if self.kind == "booleans":
             return None
         try:
             values = compute.cast(texts, pa.float64())
@@ -58,14 +58,14 @@ class Texts:
             self._refuse_rounded(texts.filter(large), place)
         return values
 
-    def _as_truths(self, texts: Any) -> Any:
+    def _as_booleans(self, texts: Any) -> Any:
         import pyarrow as pa
         from pyarrow import compute
 
-        known = compute.index_in(compute.utf8_lower(texts), pa.array(TRUTHS))
+        known = compute.index_in(compute.utf8_lower(texts), pa.array(BOOLEANS))
         if self.kind == "numbers" or known.null_count > texts.null_count:
             return None
-        self.kind = "truths"
+        self.kind = "booleans"
         return compute.cast(known, pa.float64())
 
     def _refuse_rounded(self, texts: Any, place: str | None) -> None:
@@ -94,7 +94,9 @@ class Texts:
                 end = middle
         raise RefusedValueError(
             f"{self._what(place)} holds {safe_repr(texts[first].as_py())}",
-            "this is not a number" if self.kind != "truths" else "other values are true and false",
+            "this is not a number"
+            if self.kind != "booleans"
+            else "other values are true and false",
             "correct it, or leave the column out",
             self.name,
         )
@@ -104,8 +106,8 @@ class Texts:
         import pyarrow as pa
         from pyarrow import compute
 
-        if self.kind == "truths":
-            return self._as_truths(texts) is not None
+        if self.kind == "booleans":
+            return self._as_booleans(texts) is not None
         try:
             compute.cast(texts, pa.float64())
         except pa.ArrowInvalid:

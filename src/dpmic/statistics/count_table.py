@@ -4,40 +4,48 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate, frames
+from dpmic import _kernels, _validate
 from dpmic._validate import Interval, Master
+from dpmic.data import Batch, Stream, find, read_all, stream
 from dpmic.errors import InputError, ParameterError, RefusedValueError
-from dpmic.frames import Batch, Stream
-from dpmic.statistics.counts import stored
-from dpmic.statistics.counts.cells import CellRecords, Column
-from dpmic.statistics.counts.fixed import Grids, facts_of, grids_of
+from dpmic.statistics.fixed_grids import CountTableRecords, Grids, Locator, facts_of, grids_of
 from dpmic.statistics.grids import RangeAxis
 
 __all__ = ["CountTable", "count", "read"]
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 
 MOST_BYTES = 2**33
-"""Of counts: 8 GiB."""
+"""Most bytes of counts: 8 GiB."""
 
 MOST_RECORDS = 2**40
 """Beyond it the proof of rounding ends (docs/proofs/rounding.md), and sums may wrap."""
 
-_TURN = threading.RLock()
-"""Taken to change a table and to read one: nobody sees some pairs with a batch and some without."""
+_LOCK = threading.RLock()
+"""Held to change a table and to read one: nobody sees some pairs with a batch and some without."""
 
 ROWS = 2**17
 """Records whose atoms are held at a time."""
+
+# A file: magic, head, header, counts, and a checksum of all of it.
+MAGIC = b"dpmic count table\n"
+VERSION = 1
+HEAD = struct.Struct("<HQ")  # the version, and the length of the header
+DIGEST = hashlib.sha256().digest_size
+REMEDY = "read it from where it was written, or count the records again"
 
 
 class CountTable:
@@ -46,7 +54,7 @@ class CountTable:
     Tables of different records add up to the table of all of them, whatever the order, so that
     batches, files and days can be counted apart. :func:`dpmic.micr`, :func:`dpmic.pairwise`,
     :func:`dpmic.release` and :func:`dpmic.screen` take a table in place of the data and return
-    the very same scores.
+    bit-identical scores.
 
     A table is data, not a release: it holds exact counts, so keep it as safe as the records.
 
@@ -59,7 +67,7 @@ class CountTable:
         The most cells a grid may have. Memory grows as c B ** 2 for each pair: 0.6 MB for B = 100
         and c = 5, 11 MB for B = 400.
     c : float
-        How much finer the master is than the grid, finite.
+        The master factor: how much finer the master is than the grid; finite.
     master : {"reshef", "paper"}
         c * min(l, floor(B / l)) master parts for l columns, or c * l.
     target : str, optional
@@ -110,7 +118,7 @@ class CountTable:
             As for the table itself.
         """
         grids = Grids.checked(bounds, B=B, c=c, master=master, target=target)
-        return count(frames.stream(source) or source, grids)
+        return count(stream(source) or source, grids)
 
     @classmethod
     def empty(cls, grids: Grids) -> CountTable:
@@ -122,7 +130,7 @@ class CountTable:
     def _begin(self, grids: Grids) -> None:
         self.grids = grids
         self._n: int | None = 0  # None while counts change, and for good if that is interrupted
-        shape = len(grids.pairs), int(grids.cells.starts[-1])
+        shape = len(grids.pairs), int(grids.layout.starts[-1])
         if shape[0] * shape[1] * 8 > MOST_BYTES:
             raise ParameterError(
                 f"{shape[0]} pairs with B = {grids.limits.B:g} and c = {grids.limits.c:g}",
@@ -134,7 +142,7 @@ class CountTable:
     @property
     def n(self) -> int:
         """The number of records."""
-        with _TURN:
+        with _LOCK:
             if self._n is None:
                 raise InputError(
                     "a count table",
@@ -179,7 +187,7 @@ class CountTable:
             Its other columns are ignored. If a value is refused nothing is counted.
         """
         columns = read(Batch(batch, None), self.names)
-        with _TURN:
+        with _LOCK:
             self._add(columns, map)
 
     def _add(self, columns: tuple[Floats, ...], each: Callable[..., Iterable[None]]) -> None:
@@ -190,8 +198,8 @@ class CountTable:
 
     def _add_some(self, columns: list[Floats], each: Callable[..., Iterable[None]]) -> None:
         """Count a number of records whose atoms can be held."""
-        layout = self.grids.cells
-        atoms = [own.atoms(values) for own, values in zip(self._columns, columns, strict=True)]
+        layout = self.grids.layout
+        atoms = [own.atoms(values) for own, values in zip(self._locators, columns, strict=True)]
 
         def tally(counts: NDArray[np.int64], pair: tuple[int, int]) -> None:
             x, y = (atoms[i] for i in pair)
@@ -207,9 +215,9 @@ class CountTable:
         return {(names[i], names[j]): place for place, (i, j) in enumerate(self.grids.pairs)}
 
     @cached_property
-    def _columns(self) -> list[Column]:
-        family = self.grids.cells.family
-        return [Column.of(interval, family) for interval in self.grids.intervals]
+    def _locators(self) -> list[Locator]:
+        family = self.grids.layout.family
+        return [Locator.of(interval, family) for interval in self.grids.intervals]
 
     def __iadd__(self, other: CountTable) -> CountTable:
         if not isinstance(other, CountTable):
@@ -220,7 +228,7 @@ class CountTable:
                 f"they are on other grids: {self.grids.difference(other.grids)}",
                 "count both with the same bounds, B, c and master",
             )
-        with _TURN, self._changing(other.n):
+        with _LOCK, self._changing(other.n):
             self._counts += other._counts
         return self
 
@@ -235,7 +243,7 @@ class CountTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CountTable):
             return NotImplemented
-        with _TURN:
+        with _LOCK:
             same = self.grids == other.grids and self.n == other.n
             return same and bool(np.array_equal(self._counts, other._counts))
 
@@ -251,24 +259,22 @@ class CountTable:
 
     def to_bytes(self) -> bytes:
         """Write the table, with its grids, a version and a checksum."""
-        with _TURN:
-            return stored.packed(facts_of(self.grids, self.n), self._counts)
+        with _LOCK:
+            return _packed(facts_of(self.grids, self.n), self._counts)
 
     def digest(self) -> str:
         """Return a fingerprint of the counts."""
-        with _TURN:
+        with _LOCK:
             facts = json.dumps(facts_of(self.grids, self.n)).encode()
             return hashlib.sha256(facts + self._counts.tobytes()).hexdigest()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CountTable:
         """Read a table that :meth:`to_bytes` wrote, or refuse it."""
-        facts, body = stored.unpacked(data)
-        table = cls.empty(stored.understood(lambda: grids_of(facts)))
-        n = stored.understood(
-            lambda: _validate.integer(facts["n"], "n", least=0, most=MOST_RECORDS)
-        )
-        table._counts = stored.counts(body, n, table._counts.shape, table.grids.cells.starts)
+        facts, body = _unpacked(data)
+        table = cls.empty(_understood(lambda: grids_of(facts)))
+        n = _understood(lambda: _validate.integer(facts["n"], "n", least=0, most=MOST_RECORDS))
+        table._counts = _counts(body, n, table._counts.shape, table.grids.layout.starts)
         table._n = n
         return table
 
@@ -277,29 +283,29 @@ class CountTable:
 
     def place(self, x: str, y: str) -> tuple[int, bool]:
         """Return which pair two columns are, and whether in the other order."""
-        turned = (x, y) not in self._places
-        place = self._places.get((y, x) if turned else (x, y))
+        swapped = (x, y) not in self._places
+        place = self._places.get((y, x) if swapped else (x, y))
         if place is None:
             raise InputError(
                 f"the pair {x!r} and {y!r}",
                 "it was not counted",
                 "name two different columns, and count without a target",
             )
-        return place, turned
+        return place, swapped
 
-    def records(self, x: str, y: str) -> tuple[CellRecords, CellRecords]:
+    def records(self, x: str, y: str) -> tuple[CountTableRecords, CountTableRecords]:
         """Return the counts of two columns: with the first cut into columns, and the second.
 
         Every pair was counted in one of both orders, which stand for each other.
         """
-        place, turned = self.place(x, y)
-        with _TURN:
+        place, swapped = self.place(x, y)
+        with _LOCK:
             n, counts = self.n, self._counts[place].copy()
-        layout, sizes = self.grids.cells, self.grids.cells.plan.sizes
+        layout, sizes = self.grids.layout, self.grids.layout.plan.sizes
         a, b = (RangeAxis.without_records(self.bounds[name], sizes) for name in (x, y))
         return (
-            CellRecords(a, b, layout, counts, int(turned), n),
-            CellRecords(b, a, layout, counts, 1 - turned, n),
+            CountTableRecords(a, b, layout, counts, int(swapped), n),
+            CountTableRecords(b, a, layout, counts, 1 - swapped, n),
         )
 
 
@@ -330,13 +336,13 @@ def _tally(grids: Grids, threads: int, batches: Iterator[Batch]) -> CountTable:
 
 def read(batch: Batch, names: tuple[str, ...]) -> tuple[Floats, ...]:
     """Read columns of a batch; a refusal names the file, where it is known."""
-    source = frames.find(*names, data=batch.data, roles=names)
+    source = find(*names, data=batch.data, roles=names)
     if not source.n:
         return tuple(np.empty(0) for _ in names)
     remedy = "correct it where the data are, or leave out its record there"
     place = "" if batch.place is None else f"{batch.place}: "
     try:
-        columns = frames.read_all(source, missing="drop", categories=False)
+        columns = read_all(source, missing="drop", categories=False)
     except RefusedValueError as refused:
         value = place + refused.value
         raise RefusedValueError(value, refused.reason, remedy, refused.column) from None
@@ -344,3 +350,60 @@ def read(batch: Batch, names: tuple[str, ...]) -> tuple[Floats, ...]:
         if np.isnan(values).any():
             raise RefusedValueError(f"{place}column {name}", "a value is missing", remedy, name)
     return columns
+
+
+def _packed(facts: dict[str, Any], counts: NDArray[np.int64]) -> bytes:
+    """Write counts with what they are counts of."""
+    header = json.dumps(facts).encode()
+    body = zlib.compress(np.ascontiguousarray(counts, "<i8").data, level=1)
+    text = MAGIC + HEAD.pack(VERSION, len(header)) + header + body
+    return text + hashlib.sha256(text).digest()
+
+
+def _unpacked(data: bytes) -> tuple[Any, bytes]:
+    """Read the header of what :func:`_packed` wrote, or refuse it; and return the counts' bytes."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputError(f"data of type {type(data).__name__}", "these are not bytes", REMEDY)
+    text = bytes(data)
+    if not text.startswith(MAGIC) or len(text) < len(MAGIC) + HEAD.size + DIGEST:
+        raise InputError("these bytes", "they are not a count table", REMEDY)
+    version, length = HEAD.unpack_from(text, len(MAGIC))
+    if version != VERSION:
+        raise InputError(
+            f"a count table of version {version}",
+            f"this dpmic reads version {VERSION}",
+            "read it with the dpmic that wrote it",
+        )
+    if hashlib.sha256(text[:-DIGEST]).digest() != text[-DIGEST:]:
+        raise InputError("a count table", "it was damaged: its checksum is wrong", REMEDY)
+    begin = len(MAGIC) + HEAD.size
+    facts = _understood(lambda: json.loads(text[begin : begin + length]))
+    return facts, text[begin + length : -DIGEST]
+
+
+def _understood(read: Callable[[], Result]) -> Result:
+    """Read a part of a header, or refuse what nobody wrote: a checksum keeps out no forger."""
+    try:
+        return read()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"its header is not one of ours ({type(error).__name__})"
+    raise InputError("a count table", reason, REMEDY)
+
+
+def _counts(
+    body: bytes, n: int, shape: tuple[int, ...], starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Read the counts of n records: each record lies in one cell of each table."""
+    size = 8 * int(np.prod(shape))
+    try:
+        raw = zlib.decompressobj().decompress(body, size + 1)
+    except zlib.error:
+        raw = b""
+    if len(raw) == size:
+        found = np.frombuffer(bytearray(raw), "<i8").astype(np.int64, copy=False).reshape(shape)
+        # With the largest checked first no sum can wrap.
+        if found.min(initial=0) >= 0 and found.max(initial=0) <= n:
+            sums = np.add.reduceat(found, starts[:-1], axis=1)
+            if (sums == n).all():
+                return found
+    raise InputError("a count table", f"its counts are not those of {n} records", REMEDY)

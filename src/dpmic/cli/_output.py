@@ -1,4 +1,7 @@
-"""Answers on stdout: a table for people, JSON or CSV for programs, and nothing else."""
+"""Where results go: stdout, as a table, JSON or CSV, and the file of a report.
+
+Outputs are checked before any work is done, and one that fails does not lose the result.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +14,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import DpmicError, InputError, ParameterError
 
 __all__ = [
+    "KEPT",
+    "LOST",
     "Answer",
     "ClosedPipe",
+    "Delivery",
     "Form",
     "form",
-    "load",
     "note",
-    "refuse_closed",
     "say",
     "show",
     "stdout",
     "table",
 ]
 
-WHOLE = 20
+UNBROKEN = 20
 """Characters of a cell that stay in one line, however narrow the terminal is."""
+
+KEPT = "the ledger keeps this release: the same command gives it again at no cost"
+LOST = "its epsilon is spent and no ledger keeps it"
 
 Form = StrEnum("Form", ["table", "json", "csv"])
 
@@ -54,7 +62,7 @@ class Answer:
     below : sequence of str
         Sentences under the table.
     json : callable
-        Returns the whole result.
+        Returns the complete result.
     fields, records
         The head and the lines of CSV.
     """
@@ -69,18 +77,18 @@ class Answer:
 
 
 def form(as_json: bool, as_csv: bool) -> Form:
-    """Return which form is wished."""
+    """Return the form of the output."""
     if as_json and as_csv:
         raise ParameterError("--json --csv", "there is one output", "leave one of both out")
     return Form.json if as_json else Form.csv if as_csv else Form.table
 
 
-def show(answer: Answer, wished: Form) -> None:
+def show(answer: Answer, chosen: Form) -> None:
     """Print an answer."""
     with stdout():
-        if wished is Form.json:
+        if chosen is Form.json:
             typer.echo(answer.json())
-        elif wished is Form.csv:
+        elif chosen is Form.csv:
             writer = csv.writer(sys.stdout, lineterminator="\n")
             writer.writerow(answer.fields)
             writer.writerows(answer.records())
@@ -129,7 +137,7 @@ def table(
             justify="right" if right else "left",
             style="bold" if not heads and not i else "",
             overflow="fold",
-            min_width=min(max(map(len, cells), default=0), WHOLE),
+            min_width=min(max(map(len, cells), default=0), UNBROKEN),
         )
     for row in rows:
         shape.add_row(*map(Text, row))
@@ -141,21 +149,21 @@ def table(
         console.print(Text(visible(sentence)), soft_wrap=not console.is_terminal)
 
 
-def load() -> None:
+def _load() -> None:
     """Import what a table needs, so that nothing is missing after something was spent."""
     for name in ("rich.console", "rich.table", "dpmic.report.markup"):
         importlib.import_module(name)
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether a cell is aligned to the right."""
+    """Return whether a cell is aligned to the right."""
     return text in ("", "-") or text.lstrip("-+").replace(",", "")[:1].isdigit()
 
 
 @contextmanager
 def stdout() -> Iterator[None]:
     """Let everything inside be written, or say why not; a closed pipe is nobody's fault."""
-    refuse_closed()
+    _refuse_closed()
     try:
         yield
         sys.stdout.flush()
@@ -173,7 +181,7 @@ def stdout() -> Iterator[None]:
         ) from None
 
 
-def refuse_closed() -> None:
+def _refuse_closed() -> None:
     """Refuse to work where there is no stdout, as after ``>&-``."""
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("standard output", "it is closed", "let it go somewhere")
@@ -183,3 +191,120 @@ def _silence() -> None:
     """Drop what is still in the buffer, which Python would try to write at its end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Where a result goes."""
+
+    form: Form
+    report: Path | None
+    overwrite: bool
+
+    @classmethod
+    def planned(
+        cls,
+        as_json: bool,
+        as_csv: bool,
+        report: Path | None,
+        overwrite: bool,
+        others: Sequence[str | Path | None] = (),
+    ) -> Delivery:
+        """Check the outputs before any work is done and anything is spent.
+
+        ``others`` are the other files of the command, which no report may replace.
+        """
+        chosen = form(as_json, as_csv)
+        _refuse_closed()
+        _load()
+        if report is not None:
+            _refuse_replacing(report, overwrite, others)
+        return cls(chosen, report, overwrite)
+
+    def give(self, answer: Answer, page: Callable[[], str], after: str = "") -> None:
+        """Print an answer and write the report; one is tried although the other has failed.
+
+        ``after`` is ``KEPT`` or ``LOST`` where something was spent.
+        """
+        failed: list[Exception] = []
+        printed = written = False
+        try:
+            show(answer, self.form)
+            printed = True
+        except Exception as error:
+            failed.append(error)
+        try:
+            written = self._write(page)
+        except Exception as error:
+            failed.append(error)
+        if not failed:
+            return
+        where = "it was printed" if printed else f"it is in {self.report}" if written else ""
+        if after == LOST and not where:
+            where = _rescue(answer)
+        closed = isinstance(failed[0], ClosedPipe)
+        if closed and len(failed) == 1 and (written or after != LOST):
+            raise failed[0]  # its reader has enough
+        state = "; ".join(filter(None, (after, where)))
+        explained = [_with_state(error, state, bool(after)) for error in failed]
+        if len(explained) == 1:
+            raise explained[0]
+        raise ExceptionGroup("two outputs failed", explained)
+
+    def _write(self, page: Callable[[], str]) -> bool:
+        """Write the report, if one is asked for, and return whether there is one."""
+        if self.report is None:
+            return False
+        from dpmic.report import save
+
+        save(page(), self.report, overwrite=self.overwrite)
+        note(f"the report is in {self.report.resolve()}")
+        return True
+
+
+def _refuse_replacing(report: Path, overwrite: bool, others: Sequence[str | Path | None]) -> None:
+    """Refuse a report that would replace anything but an earlier report."""
+    from dpmic.report import refuse_unwritable
+
+    for other in others:
+        if other is not None and _same(report, other):
+            raise ParameterError(
+                f"--report {report}", "this command uses that file otherwise", "choose another name"
+            )
+    refuse_unwritable(report, overwrite=True)
+    if report.is_file() and not overwrite:
+        raise ParameterError(
+            str(report), "this file exists", "choose another name, or add --overwrite"
+        )
+
+
+def _same(one: Path, other: str | Path) -> bool:
+    """Return whether two names are of one file, which need not exist yet."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
+
+
+def _rescue(answer: Answer) -> str:
+    """Print on stderr what is public, paid for and nowhere else; return where it is."""
+    with suppress(Exception):
+        typer.echo(answer.json(), err=True)
+        return "it is printed above"
+    return "it is lost"
+
+
+def _with_state(error: Exception, state: str, spent: bool) -> Exception:
+    """Return a failure that says where the result is now; faults are named by their type."""
+    if isinstance(error, ClosedPipe):
+        error = InputError("standard output", "nobody reads it any more", "")
+    if isinstance(error, DpmicError):
+        stated = InputError(error.value, error.reason, state or error.remedy)
+    elif not spent:
+        return error
+    else:
+        stated = InputError(type(error).__name__, "an output failed by a fault of dpmic", state)
+    stated.__cause__ = error
+    return stated

@@ -7,14 +7,14 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
+from dpmic.data._streams import Batch, LocalStream, attempted, guarded
+from dpmic.data._tables import Unlisted
+from dpmic.data._text import Texts
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
-from dpmic.frames.bounded import Unlisted
-from dpmic.frames.streams.base import Batch, LocalStream, attempted, guarded
-from dpmic.frames.streams.texts import Texts
 
-__all__ = ["Files", "opened"]
+__all__ = ["Files"]
 
 ENDINGS = (".arrow", ".csv", ".feather", ".parquet", ".tsv")
 
@@ -28,17 +28,6 @@ BLOCK = 2**20
 """Bytes of a text that are read together; a record must fit."""
 
 
-def opened(data: Any) -> LocalStream | None:
-    """Return a stream of a dataset, a path or several, or None if the object is none of these."""
-    known = sys.modules.get("pyarrow.dataset")
-    if known and isinstance(data, known.Dataset):
-        return Files(data)
-    paths = list(data) if isinstance(data, list | tuple) else [data]
-    if not paths or not all(map(_is_path, paths)):
-        return None
-    return Files(_dataset([os.fspath(path) for path in paths]), own=True)
-
-
 class Files(LocalStream):
     """A pyarrow dataset, read one file after the other.
 
@@ -49,6 +38,17 @@ class Files(LocalStream):
     def __init__(self, dataset: Any, *, own: bool = False) -> None:
         self._dataset = dataset
         self._own = own
+
+    @classmethod
+    def of(cls, data: Any) -> Self | None:
+        """Return the rows of a dataset, a path or several, or None for anything else."""
+        known = sys.modules.get("pyarrow.dataset")
+        if known and isinstance(data, known.Dataset):
+            return cls(data)
+        paths = list(data) if isinstance(data, list | tuple) else [data]
+        if not paths or not all(map(_is_path, paths)):
+            return None
+        return cls(_dataset([os.fspath(path) for path in paths]), own=True)
 
     @property
     def names(self) -> tuple[str, ...]:

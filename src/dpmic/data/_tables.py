@@ -1,35 +1,49 @@
-"""Two columns of a frame, or two arrays, with the same records."""
+"""Columns of arrays and frames in memory; bounds and people by name; frames of results."""
 
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import os
 import sys
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.errors import InputError, ParameterError, RefusedValueError, safe_repr
-from dpmic.frames.columns import LEAST_RECORDS, column
+from dpmic import _validate
+from dpmic._validate import Interval
+from dpmic.data._columns import LEAST_RECORDS, column
+from dpmic.errors import (
+    DependencyError,
+    InputError,
+    ParameterError,
+    RefusedValueError,
+    safe_repr,
+    with_code,
+)
 
 __all__ = [
+    "Backend",
     "Missing",
     "Pair",
     "Source",
+    "Unlisted",
+    "bounded",
+    "build",
     "find",
     "find_all",
     "first_rows",
     "pair",
+    "position",
     "read",
     "read_all",
     "refuse_single",
     "series_name",
-    "table",
 ]
 
 Missing = Literal["raise", "drop"]
@@ -189,18 +203,6 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     return read(find(x, y, data=data), missing=missing)
 
 
-def table(data: Any) -> dict[str, NDArray[np.float64]]:
-    """Read every column of a frame by `column`, under its label as text.
-
-    Raises
-    ------
-    InputError
-        If `data` is not an eager frame, repeats a name, or has a column that `column` refuses.
-    """
-    found = find_all(data)
-    return {n: column(v, n) for v, n in zip(found.columns, found.names, strict=True)}
-
-
 def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:
     """Return the positions, among n, of the first rows of each person, in order: at most ``most``.
 
@@ -269,7 +271,7 @@ def _check_complete(values: NDArray[np.float64], name: str) -> None:
         raise RefusedValueError(
             name,
             f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            'pass missing="drop", or correct them',
+            with_code('pass `missing="drop"`, or correct them'),
             name,
         )
 
@@ -336,3 +338,114 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
     listed = ", ".join(close or names[:10]) + ("" if close or len(names) <= 10 else ", ...")
     remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
     raise InputError(f"{role} = {safe_repr(wanted)}", "there is no such column", remedy)
+
+
+class Columns(Protocol):
+    """Columns by name, in memory or not."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+
+    def select(self, places: Sequence[int]) -> Self:
+        """Return some of them."""
+
+
+Chosen = TypeVar("Chosen", bound=Columns)
+
+
+class Unlisted(tuple[str, ...]):
+    """Names that errors do not list: those of a text are its first line, and may be a record."""
+
+
+def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
+    """Return the columns that have bounds, with these; no value is looked at.
+
+    Bounds by name choose exactly the columns they name, in the order of the table; a sequence
+    has an interval for each column.
+    """
+    if isinstance(bounds, Mapping):
+        given = _by_name(bounds, source.names)
+    else:
+        given = dict(enumerate(_in_order(bounds, len(source.names))))
+    chosen = source.select(list(given))
+    each = zip(given.values(), chosen.names, strict=True)
+    return chosen, tuple(_validate.interval(ends, name) for ends, name in each)
+
+
+def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:
+    """Return where a column is; one without a text for a name is called by its position.
+
+    An error calls it by its ``role``, and says that there is no such ``what``.
+    """
+    called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
+    if called in names:
+        return names.index(called)
+    if isinstance(names, Unlisted):
+        width = f"{len(names)} column{'s' * (len(names) > 1)}"
+        remedy = f"look at the first line: it must be a header, and was read as {width}"
+        raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
+    close = difflib.get_close_matches(called or "", names)
+    listed = ", ".join(map(repr, close or names[:10]))
+    if not close and len(names) > 10:
+        listed += ", ..."
+    remedy = f"did you mean {listed}" if close else f"the columns are {listed}"
+    raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
+
+
+def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
+    """Return intervals by the position of their columns, in the order of the table."""
+    given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
+    if len(given) < len(bounds):
+        raise ParameterError("bounds", "two of its names mean one column", "name each column once")
+    return {i: given[i] for i in sorted(given)}
+
+
+def _in_order(bounds: Any, width: int) -> Sequence[Any]:
+    """Return an interval for each column."""
+    members = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
+    if not isinstance(members, Sequence) or isinstance(members, str):
+        raise ParameterError(
+            f"bounds = {safe_repr(bounds)}",
+            "every column that takes part needs bounds, from what it means",
+            "pass {'age': (0, 120), ...}, or one interval for each column",
+        )
+    if len(members) == 2 and all(isinstance(end, int | float) for end in members):
+        raise ParameterError(
+            f"bounds = {safe_repr(bounds)}",
+            "this is one interval, and every column needs its own",
+            f"pass [{safe_repr(tuple(members))}] * {width}, or {{'age': (0, 120), ...}}",
+        )
+    if len(members) != width:
+        raise ParameterError(
+            f"bounds of {len(members)} columns",
+            f"the table has {width}",
+            "pass one interval for each column, or {'age': (0, 120), ...} for some",
+        )
+    return members
+
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+
+
+def build(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
+    """Return a frame of named columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        Plain values, all columns of one length.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        By default the first of these that is installed; pyarrow always is.
+    """
+    import narwhals as nw
+
+    if backend is not None:
+        _validate.choice(backend, "backend", Backend)
+        if importlib.util.find_spec(backend) is None:
+            raise DependencyError(
+                f"backend = {backend!r}", "it is not installed", f"pip install {backend}"
+            )
+    chosen = backend or next(name for name in get_args(Backend) if importlib.util.find_spec(name))
+    plain = {name: list(values) for name, values in columns.items()}
+    return nw.from_dict(plain, backend=chosen).to_native()

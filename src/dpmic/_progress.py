@@ -1,0 +1,134 @@
+"""Progress on stderr, only where somebody is watching; rich is imported when it shows anything."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["counting", "reading", "stages", "working"]
+
+PATIENCE = 1.0
+"""Seconds without a bar: most work is done by then."""
+
+
+@contextmanager
+def counting(what: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
+    """Show a bar with the time left; call what is handed out with how many more are done.
+
+    ``done`` were finished by an earlier run, which says nothing about the speed of this one.
+    """
+    with _bar(what, done, numbers=True) as update:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done, total)
+
+        yield advance
+
+
+@contextmanager
+def reading() -> Iterator[Callable[[int, int | None], None]]:
+    """Show how much of a file was read; call what is handed out with the bytes, and all bytes."""
+    with _bar("reading", 0, numbers=False) as update:
+        yield update
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show what is being done and for how long; nobody knows how far it is."""
+    if not _watched():
+        yield
+        return
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    with _progress(
+        SpinnerColumn("line"), TextColumn("{task.description}"), TimeElapsedColumn()
+    ) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
+@contextmanager
+def stages(say: Callable[[str], None]) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar for each stage, which stays; where nobody watches, ``say`` a line for each.
+
+    Call what is handed out with the stage, how much of it is done, and of how much.
+    """
+    watched = _watched()
+    progress = _progress(
+        *_columns("{task.description:24}", numbers=True), transient=False, disable=not watched
+    )
+    with progress:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=total, completed=done)
+            progress.update(tasks[stage], completed=done, total=total)
+            if done == total and not watched:
+                say(f"{stage}: {total} of {total}")
+
+        yield update
+
+
+def _watched() -> bool:
+    """Return whether stderr is a terminal; a service may have none."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+@contextmanager
+def _bar(what: str, done: int, *, numbers: bool) -> Iterator[Callable[[int, int | None], None]]:
+    """Show a bar if the work takes longer than a second."""
+    begun, watched = time.monotonic(), _watched()
+    progress: Progress | None = None
+    task: Any = None
+
+    def update(now: int, total: int | None) -> None:
+        nonlocal progress, task
+        if progress is None and watched and time.monotonic() - begun > PATIENCE:
+            progress = _progress(*_columns("{task.description}", numbers=numbers))
+            task = progress.add_task(what, total=total, completed=done)
+            progress.start()
+        if progress is not None:
+            progress.update(task, completed=now, total=total)
+
+    try:
+        yield update
+    finally:
+        if progress is not None:
+            progress.stop()
+
+
+def _columns(description: str, *, numbers: bool) -> tuple[Any, ...]:
+    """Return the columns of a bar: how far in numbers or in percent, and the time."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return (
+        TextColumn(description),
+        BarColumn(),
+        MofNCompleteColumn() if numbers else TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+
+
+def _progress(*columns: Any, transient: bool = True, disable: bool = False) -> Progress:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=transient, disable=disable)

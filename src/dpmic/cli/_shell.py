@@ -1,0 +1,171 @@
+"""What the shell is told: exit codes, errors in one line, and commands as it has them.
+
+0 is success (and a closed pipe: its reader has enough), 1 a refusal (the budget does not allow
+it, or somebody said no), 2 wrong usage or bad input, 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import traceback
+from collections.abc import Collection, Sequence
+from itertools import islice
+from typing import Any
+
+import typer
+
+from dpmic.cli._output import ClosedPipe, note
+from dpmic.errors import BudgetError, DpmicError, LedgerError, spell
+
+__all__ = [
+    "REFUSED",
+    "STOPPED",
+    "WRONG",
+    "Declined",
+    "Stopped",
+    "fail",
+    "for_the_shell",
+    "repeated",
+    "without",
+]
+
+REFUSED, WRONG, STOPPED = 1, 2, 130
+
+# The base of errors in the use of a command, which typer does not export.
+USAGE: type = typer.BadParameter.__mro__[2]
+
+QUOTES = "\"'"
+
+DELIVERY = {"as_json", "as_csv", "report", "overwrite", "debug", "yes"}
+"""The parameters that do not belong to a query: how its result is delivered, and the consent."""
+
+
+class Stopped(Exception):  # noqa: N818 - it was meant
+    """Somebody pressed Ctrl-C where there is more to say than that."""
+
+
+class Declined(Exception):  # noqa: N818 - nothing went wrong
+    """Somebody was asked and said no."""
+
+
+def fail(error: BaseException, *, debug: bool) -> int:
+    """Print what went wrong and return the exit code."""
+    if isinstance(error, ClosedPipe):
+        return 0
+    if type(error).__name__ == "NoArgsIsHelpError":  # nor does it export this
+        typer.echo(str(error), err=True)
+        return WRONG
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt | Stopped):
+        note(str(error) or "stopped")
+        return STOPPED
+    if isinstance(error, ExceptionGroup):
+        return max(fail(single, debug=False) for single in error.exceptions)
+    if isinstance(error, typer.Abort):
+        return fail(error.__cause__ or Declined("nothing was done"), debug=False)
+    if isinstance(error, Declined | EOFError):
+        note(str(error) or "no answer, so nothing was done")
+        return REFUSED
+    if isinstance(error, DpmicError):
+        note(error.spelled(_spelled))
+        return REFUSED if _about_budget(error) else WRONG
+    if isinstance(error, USAGE):
+        note(_usage(error))
+        return WRONG
+    if isinstance(error, MemoryError):
+        note("memory: there is not enough; close other programs, or pass fewer columns.")
+        return WRONG
+    # The words of other libraries may hold data, so only the type is printed.
+    note(
+        f"{type(error).__name__}: this is a fault of dpmic; please report it. --debug adds a "
+        "traceback, which may hold data: read it before you send it."
+    )
+    return WRONG
+
+
+def _about_budget(error: DpmicError) -> bool:
+    """Return whether a ledger refuses an amount, rather than being unusable."""
+    amount = error.value.startswith(("epsilon =", "delta ="))
+    return isinstance(error, BudgetError) or (isinstance(error, LedgerError) and amount)
+
+
+def _usage(error: BaseException) -> str:
+    """Return what is wrong with a command in one line."""
+    message = " ".join(str(getattr(error, "format_message", error.__str__)()).split())
+    message = message.replace(": Value error, ", ": ")  # pydantic's words
+    context = getattr(error, "ctx", None)
+    command = "dpmic" if context is None else context.command_path
+    return f"{message.rstrip('.')}; see {command} --help."
+
+
+def for_the_shell(text: str) -> str:
+    """Write the code in a message as options and commands; other text stays as it is.
+
+    Examples
+    --------
+    >>> from dpmic.errors import with_code
+    >>> for_the_shell(with_code("use `dpmic.screen`, or pass `allow_noisy=True`"))
+    'use dpmic screen, or pass --allow-noisy'
+    >>> for_the_shell(with_code("pass `dataset='visits 2024'`"))
+    "pass --dataset 'visits 2024'"
+    >>> for_the_shell("there is no column 'top=5'")
+    "there is no column 'top=5'"
+    """
+    return spell(text, _spelled)
+
+
+def _spelled(code: str) -> str:
+    """Return ``name=value`` as an option, and ``dpmic.name`` as a command."""
+    name, equals, value = code.partition("=")
+    if not equals:
+        return name.replace(".", " ")
+    option = f"--{name.replace('_', '-')}"
+    return option if value == "True" else f"{option} {shlex.quote(value.strip(QUOTES))}"
+
+
+def repeated(answers: Sequence[str] = ()) -> str:
+    """Return the command that repeats this query, against the same budget.
+
+    Options are as they were given. ``answers`` to questions, as options, are added. What says how
+    the result is delivered, and that it is spent unasked, is left out.
+    """
+    words = without(sys.argv[1:], DELIVERY)
+    end = words.index("--") if "--" in words else len(words)
+    command = ["dpmic", *words[:end], *answers, *words[end:]]
+    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+
+
+def without(words: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return the words of a command without some of its parameters.
+
+    Which words are options, and which of them take a value, the commands themselves say.
+    """
+    from dpmic.cli._application import command
+
+    current: Any = command()
+    options = _options(current)
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return [*kept, word, *rest]
+        option = options.get(word.partition("=")[0])
+        given = [word]
+        if option is None:  # an argument, or a command, whose options follow
+            current = getattr(current, "commands", {}).get(word, current)
+            options |= _options(current)
+        elif not option.is_flag and "=" not in word:
+            given += islice(rest, option.nargs)
+        if option is None or option.name not in names:
+            kept += given
+    return kept
+
+
+def _options(command: Any) -> dict[str, Any]:
+    """Return the options of a command by each of their spellings."""
+    options = (option for option in command.params if option.param_type_name == "option")
+    return {name: option for option in options for name in (*option.opts, *option.secondary_opts)}

@@ -1,0 +1,93 @@
+"""Any input to columns or batches. The only package that knows narwhals and engines."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dpmic.data._columns import LEAST_RECORDS, column
+from dpmic.data._engines import DaskRows, DuckDBRows, PolarsRows, SparkRows
+from dpmic.data._files import Files
+from dpmic.data._streams import Batch, Batches, Stream
+from dpmic.data._tables import (
+    Backend,
+    Missing,
+    Pair,
+    Source,
+    Unlisted,
+    bounded,
+    build,
+    find,
+    find_all,
+    first_rows,
+    pair,
+    position,
+    read,
+    read_all,
+    refuse_single,
+    series_name,
+)
+
+__all__ = [
+    "LEAST_RECORDS",
+    "Backend",
+    "Batch",
+    "Missing",
+    "Pair",
+    "Source",
+    "Stream",
+    "Unlisted",
+    "bounded",
+    "build",
+    "column",
+    "find",
+    "find_all",
+    "first_rows",
+    "pair",
+    "position",
+    "read",
+    "read_all",
+    "refuse_single",
+    "series_name",
+    "stream",
+]
+
+KINDS = (Files, DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)
+
+
+def stream(data: Any) -> Stream | None:
+    """Return the rows of files, of an engine or of an iterator, which come in parts.
+
+    Parameters
+    ----------
+    data : object
+        An iterator of pyarrow record batches or tables, or a list of them; a RecordBatchReader; a
+        pyarrow dataset; the path of a Parquet, CSV, TSV, Feather or Arrow file, several, or a
+        folder of them; a DuckDB relation; a polars LazyFrame; a Spark or Dask DataFrame.
+
+    Returns
+    -------
+    Stream or None
+        None of what is no stream, such as an eager frame or an array.
+
+    Raises
+    ------
+    UnreadableError
+        If files cannot be opened.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> rows = stream(pyarrow.table({"x": x}) for x in ([1, 2], [3]))
+    >>> rows.names, rows.once
+    (('x',), True)
+    >>> list(rows.fold(["x"], lambda batches: sum(len(batch.data) for batch in batches)))
+    [3]
+    """
+    native = data
+    if narwhals := sys.modules.get("narwhals"):
+        native = narwhals.to_native(data, pass_through=True)
+    if isinstance(native, Stream):
+        return native
+    found = (kind.of(native) for kind in KINDS)
+    return next((rows for rows in found if rows is not None), None)

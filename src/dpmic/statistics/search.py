@@ -1,0 +1,272 @@
+"""From axes to a characteristic matrix and the best grid: the one way to build a search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _kernels
+from dpmic._validate import Bounds, Limits
+from dpmic.errors import InputError
+from dpmic.results import Grid
+from dpmic.statistics.count_table import CountTable
+from dpmic.statistics.grids import Axis, Layout, RangeAxis, Steps, steps
+from dpmic.statistics.records import ClumpedRecords, CutAxes, HistogramRecords, Records
+
+__all__ = [
+    "Search",
+    "check_records",
+    "histogram_limits",
+    "load_kernels",
+    "matrices",
+    "most_at_once",
+    "normalised",
+    "pair_matrices",
+    "xlogx_table",
+]
+
+Floats = NDArray[np.float64]
+
+AT_ONCE = 2**21
+"""Parts of records, over all groups of steps, that one pair holds at a time: 16 MB."""
+
+BUDGET = 2**26
+"""Bytes that the parts of records may take where many variables are cut at once."""
+
+ALONE = np.zeros((1, 2), np.int64)
+"""The only pair of one axis and one axis."""
+
+TIE = 1e-12
+"""Entries this close to the largest count as equal to it: float64 cannot tell them apart."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Everything that determines a characteristic matrix.
+
+    Entry (k, l) is the largest mutual information of a grid of k rows on y and l columns on x,
+    divided by log2 min(k, l). Each step fixes the columns of one axis and searches rows on the
+    other, once for each of the two orientations.
+
+    Parameters
+    ----------
+    by_x, by_y : Records
+        The records with x cut into fixed columns, and with y.
+    steps : Steps
+        The runs to make.
+    """
+
+    by_x: Records
+    by_y: Records
+    steps: Steps
+
+    @classmethod
+    def of(cls, x: Axis, y: Axis, plan: Steps, *, clumped: bool = False) -> Self:
+        """Search records in memory; with clumps the masters are those of 2011 (axes by mass)."""
+        records: Any = ClumpedRecords if clumped else Records
+        return cls(records(x, y.free), records(y, x.free), plan)
+
+    @classmethod
+    def by_range(cls, x: Floats, y: Floats, box: Bounds, limits: Limits) -> Self:
+        """Search values for MICr, whose grids depend on the bounds and limits alone."""
+        plan = steps(limits)
+        a, b = (RangeAxis.for_steps(v, ends, plan) for v, ends in zip((x, y), box, strict=True))
+        return cls.of(a, b, plan)
+
+    @classmethod
+    def of_table(cls, table: CountTable, x: str, y: str) -> Self:
+        """Search two columns of a count table for MICr."""
+        return cls(*table.records(x, y), table.grids.layout.plan)
+
+    @classmethod
+    def of_histogram(cls, table: NDArray[np.int64], bounds: Bounds, limits: Limits) -> Self:
+        """Search records in m x m cells [column on x, row on y] for MICe.
+
+        Records of one column or row of cells stay together, as tied values do.
+        """
+        by_x = HistogramRecords.of(table, bounds)
+        return cls(by_x, by_x.transposed(), steps(limits))
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.by_x.n
+
+    def matrix(self) -> Floats:
+        """Return the matrix; entry [k - 2, l - 2] is NaN where k * l exceeds B."""
+        return self.merge(*self._both())
+
+    def run(self) -> tuple[Floats, Grid]:
+        """Return the matrix and the grid of its largest entry.
+
+        Of equal largest entries the grid with the fewest cells is taken.
+        """
+        first, second = self._both()
+        matrix = self.merge(first, second)
+        k, l = _smallest_best(matrix)
+        if first[k - 2, l - 2] == matrix[k - 2, l - 2]:
+            x, y = self._cuts(self.by_x, columns=l, rows=k)
+        else:
+            y, x = self._cuts(self.by_y, columns=k, rows=l)
+        return matrix, Grid(k=k, l=l, x=tuple(x.tolist()), y=tuple(y.tolist()))
+
+    def _both(self) -> tuple[Floats, Floats]:
+        """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
+        size = len(self.steps)
+        bits, columns = np.full((2, size, size), np.nan), np.empty((2, size), np.int64)
+        (self._by_group if self.by_x.shared else self._one_by_one)(bits, columns)
+        # Rounding may leave [0, 1] by a unit in the last place.
+        by_x, by_y = (
+            np.clip(own / np.log2(self.parts(cut)), 0.0, 1.0)
+            for own, cut in zip(bits, columns, strict=True)
+        )
+        return by_x, by_y.T
+
+    def merge(self, by_x: Floats, by_y: Floats) -> Floats:
+        """Take the larger of two entries, so that x and y may be exchanged."""
+        return np.fmax(by_x, by_y)
+
+    def parts(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return min(k, l), whose logarithm normalises the entry [k - 2, l - 2].
+
+        Ties can leave fewer than l ``columns``, and fewer than k rows; the others are then
+        empty, and count.
+        """
+        sizes = np.arange(2, columns.size + 2)
+        return np.minimum(sizes, sizes[:, None])
+
+    def _by_group(self, bits: Floats, columns: NDArray[np.int64]) -> None:
+        """Set the information [orientation, rows - 2, step] and the columns of every step."""
+        most = max(AT_ONCE // self.n, 1)
+        at_once = len(self.steps) <= most
+        for layout in (self.steps.layout,) if at_once else self.steps.layouts(most):
+            x, y = (CutAxes.of([records.fixed], layout) for records in (self.by_x, self.by_y))
+            _information(x, y, ALONE, layout, bits[:, None], self.n)
+            for own, cut in zip(columns, (x, y), strict=True):
+                offsets = cut.columns.offsets[0]
+                own[layout.order] = offsets[1:] - offsets[:-1] - 1
+
+    def _one_by_one(self, bits: Floats, columns: NDArray[np.int64]) -> None:
+        """Do the same with a table of counts for every step."""
+        for orientation, records in enumerate((self.by_x, self.by_y)):
+            for i, step in enumerate(self.steps):
+                table = records.count(step).table
+                columns[orientation, i] = table.shape[0]
+                if table.dtype == np.int64:  # too large for a table of f
+                    found = _kernels.large.information(table, step.rows)
+                else:
+                    found = _kernels.tiled.information(table, step.rows, xlogx_table(self.n))
+                bits[orientation, : step.rows - 1, i] = found[2:]
+
+    def _cuts(self, records: Records, *, columns: int, rows: int) -> tuple[Floats, Floats]:
+        """Search one step again, for the cuts of the fixed and of the searched axis."""
+        counted = records.count(self.steps[columns - 2])
+        if counted.table.dtype == np.int64:
+            best = _kernels.large.trace(counted.table, rows)
+        else:
+            best = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
+        searched = records.free.cuts(counted.free_edges[best])
+        return records.fixed.cuts(counted.fixed_edges), searched
+
+
+def check_records(search: Search, n: int) -> None:
+    """Refuse a table that has changed since everything else was fixed for n records."""
+    if search.n != n:
+        raise InputError("a count table", "it was changed meanwhile", "let nothing change it")
+
+
+def histogram_limits(B: float, m: int) -> Limits:
+    """Return the grids of at most B cells and m columns whose master is every cell of m."""
+    return Limits(B, math.inf, "reshef", m)
+
+
+def load_kernels(*, counted: bool) -> None:
+    """Compile or load the kernels of a search of records, or of a table of counts."""
+    if counted:
+        _kernels.tiled.information(np.ones((2, 2), np.int32), 2, xlogx_table(4))
+        return
+    values = np.linspace(0, 1, 4)
+    Search.by_range(values, values, ((0, 1), (0, 1)), Limits(4, 1, "reshef")).matrix()
+
+
+def most_at_once(plan: Steps, n: int) -> int:
+    """Return how many variables of each side may be cut at a time; 0: not even one."""
+    return BUDGET // (2 * 2 * 4 * n * len(plan.layout.masters))
+
+
+def matrices(
+    left: CutAxes, right: CutAxes, pairs: NDArray[np.int64], plan: Steps, n: int
+) -> Floats:
+    """Return the equicharacteristic matrix [pair, rows - 2, columns - 2] of each pair."""
+    size = len(plan)
+    bits = np.full((2, len(pairs), size, size), np.nan)
+    _information(left, right, pairs, plan.layout, bits, n)
+    return normalised(bits)
+
+
+def pair_matrices(
+    axes: Sequence[Axis], pairs: Sequence[tuple[int, int]], plan: Steps
+) -> Iterator[Floats]:
+    """Yield the matrix of each pair of axes; every axis is cut once, where memory allows.
+
+    Which operations are done, and what is held, depends on the number of axes, their length and
+    grids alone; how fast a processor does them also on the values (known limitations, Time).
+    """
+    n = axes[0].atoms.size
+    if len(axes) > 2 * most_at_once(plan, n):
+        for i, j in pairs:
+            yield Search.of(axes[i], axes[j], plan).matrix()
+        return
+    cut = CutAxes.of(axes, plan.layout)
+    for pair in pairs:
+        yield matrices(cut, cut, np.array([pair]), plan, n)[0]
+
+
+def _information(
+    left: CutAxes,
+    right: CutAxes,
+    pairs: NDArray[np.int64],
+    layout: Layout,
+    bits: Floats,
+    n: int,
+) -> None:
+    """Set the information [orientation, pair, rows - 2, step] of the steps of a layout.
+
+    No grid has more rows than its step allows; there ``bits`` stay as they are.
+    """
+    found = _kernels.tiled.entries(left, right, pairs, layout.starts, layout.rows, xlogx_table(n))
+    step, rows = layout.entries
+    bits[:, :, rows - 2, layout.order[step]] = found[:, :, step, rows]
+
+
+def normalised(bits: Floats) -> Floats:
+    """Return the equicharacteristic matrices [pair, rows - 2, columns - 2] of information.
+
+    The larger of both orientations, so that x and y may be exchanged.
+    """
+    parts = np.arange(2, bits.shape[-1] + 2)
+    entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
+    merged: Floats = np.fmax(entries[0], entries[1].swapaxes(1, 2))
+    return merged
+
+
+def _smallest_best(matrix: Floats) -> tuple[int, int]:
+    """Return (k, l) of the largest entry; of nearly equal ones, that with the fewest cells."""
+    i, j = np.nonzero(matrix >= np.nanmax(matrix) - TIE)
+    fewest = np.lexsort((i, (i + 2) * (j + 2)))[0]
+    return int(i[fewest]) + 2, int(j[fewest]) + 2
+
+
+@lru_cache(maxsize=8)
+def xlogx_table(n: int) -> Floats:
+    """Return the table of f(m) = m log2 m for m = 0 .. n."""
+    m = np.arange(n + 1, dtype=np.float64)
+    m[1:] *= np.log2(m[1:])  # as large.f has it, in half the memory
+    m.setflags(write=False)
+    return m
