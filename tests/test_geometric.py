@@ -18,7 +18,7 @@ from scipy import stats
 import dpmic
 from dpmic.data import pair
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICrGeometric, _geometric, noise
 from dpmic.privacy.audit import _worst_case
 from dpmic.privacy.query import padded

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpmic
-from dpmic.results import Pairwise, leading
+from dpmic.results import Pairwise
+from dpmic.results.pairwise import strongest
 
 NAMES = ("age", "dose", "pulse", "height")
 OPTIONS = {"B": 24.0225, "c": 15, "master": "reshef", "bounds": {"age": (0, 1)}}
@@ -91,7 +92,7 @@ def test_value_in_either_order():
     [
         (one(), ("agee", "dose"), "x = 'agee': there is no such column; did you mean 'age'"),
         (one(), ("dose", "zzz"), "y = 'zzz': .* the columns are 'age', 'dose', 'pulse', 'height'."),
-        (one(), ("age", "age"), "'age', 'age': a column with itself is no pair"),
+        (one(), ("age", "age"), "'age', 'age': a column with itself is not a pair"),
         (two(), ("c", "b"), "x = 'c'.* the columns are 'a', 'b'"),
         (two(), ("a", "a"), "y = 'a'.* the columns are 'b', 'c', 'd'"),
         (one(names=("0", "1"), mic=[1]), (0, 2), "y = 2: .* the columns are '0', '1'"),
@@ -129,7 +130,7 @@ def test_top_keeps_the_order_of_equal_scores():
 def test_largest_is_the_head_of_a_stable_sort(values, k):
     known = [i for i, value in enumerate(values) if not math.isnan(value)]
     expected = sorted(known, key=lambda i: -values[i])[:k]
-    assert leading.largest(np.array(values), k).tolist() == expected
+    assert strongest(np.array(values), k).tolist() == expected
 
 
 def test_q_values_are_those_of_benjamini_and_hochberg():
@@ -189,7 +190,7 @@ def test_arrays_are_copied_and_read_only():
         ({"mic": [MIC]}, "mic of shape .1, 6."),
         ({"tic": [1.0]}, "tic of shape"),
         ({"records": [1] * 7}, "records of shape"),
-        ({"records": [1.5] * 6}, "records: these are no whole numbers"),
+        ({"records": [1.5] * 6}, "records: these are not integers"),
         ({"pvalues": [0.5]}, "pvalues of shape"),
         ({"pvalues": [1.5] * 6}, "pvalues: one is not between 0 and 1"),
         ({"names": NAMES[:3]}, "there are 3 pairs"),

@@ -12,15 +12,15 @@ import dpmic
 from dpmic.errors import ParameterError
 from dpmic.evaluation.relationships import family
 from dpmic.evaluation.tuning import weights
-from dpmic.parameters import errors
-from dpmic.parameters.errors import KINDS, Surface
+from dpmic.parameters import expected
+from dpmic.parameters.expected import QUANTITIES, Surface
 from dpmic.privacy import MICeLaplace, MICrLaplace
 from dpmic.results.plan import Expected
 
 SQUARE = ((0, 1), (0, 1))
 LAPLACE = ("micr-laplace", "mice-laplace")
-SURFACES = errors.surfaces()
-ROWS = errors._stored()["rows"]
+SURFACES = expected.surfaces()
+ROWS = expected._stored()["rows"]
 LAST_N, LAST_EPSILON = 50001, 1000.0
 
 sizes = st.integers(25, 60_000)
@@ -32,7 +32,7 @@ kinds = st.sampled_from(("value", "estimate"))
 def fabricated(values, n=(10, 100), epsilon=(0.1, 1.0)):
     """A surface whose four errors are all the same."""
     rows = [
-        {"n": i, "epsilon": j, **dict.fromkeys(KINDS, values[a][b])}
+        {"n": i, "epsilon": j, **dict.fromkeys(QUANTITIES, values[a][b])}
         for a, i in enumerate(n)
         for b, j in enumerate(epsilon)
     ]
@@ -41,15 +41,15 @@ def fabricated(values, n=(10, 100), epsilon=(0.1, 1.0)):
 
 class TestTable:
     def test_what_made_it(self):
-        known = errors.provenance()
+        known = expected.provenance()
         assert known["command"] == "dpmic reproduce errors --seed 0"
         assert known["distributions"] == 189
         assert set(known["iterations"]) == {str(row["n"]) for row in ROWS}
         assert known["largest_relative_standard_error"] < 0.07
-        assert errors._stored()["level"] == 0.9
+        assert expected._stored()["level"] == 0.9
 
     def test_it_is_of_the_parameters_in_use(self):
-        assert errors.provenance()["parameters"] == dpmic_tuned_command()
+        assert expected.provenance()["parameters"] == dpmic_tuned_command()
 
     def test_it_is_whole(self):
         for name in LAPLACE:
@@ -63,7 +63,7 @@ class TestTable:
         """The envelope only raises, by little, and errors only fall."""
         for row in ROWS:
             found = SURFACES[row["mechanism"]].at(row["n"], row["epsilon"])
-            for kind in KINDS:
+            for kind in QUANTITIES:
                 assert getattr(found, kind) >= row[kind] * (1 - 1e-12)
             raised = 1.06 if row["mechanism"] in LAPLACE else 1.7
             assert found.value <= raised * row["value"]
@@ -99,7 +99,7 @@ class TestForward:
         for row in ROWS:
             if (row["n"], row["epsilon"]) == (1000, 1.0):
                 mine = planned[row["mechanism"]]
-                for kind in KINDS:
+                for kind in QUANTITIES:
                     assert getattr(mine, kind) == pytest.approx(row[kind], rel=0.05)
         assert planned.sought == "error"
         assert planned.error is None
@@ -117,7 +117,7 @@ class TestForward:
     def test_rows_of_a_person_share_epsilon(self):
         several, one = dpmic.plan(5000, 2.0, rows_per_person=4), dpmic.plan(5000, 0.5)
         for name in LAPLACE:
-            for kind in KINDS:
+            for kind in QUANTITIES:
                 assert getattr(several[name], kind) == getattr(one[name], kind)
             assert several[name].scale == pytest.approx(one[name].scale, rel=1e-6)
             assert several[name].epsilon == 2.0
@@ -153,13 +153,13 @@ class TestForward:
 
     def test_only_simulated_mechanisms(self, monkeypatch):
         known = {"micr-laplace": SURFACES["micr-laplace"], "unheard-of": SURFACES["mice-laplace"]}
-        monkeypatch.setattr(errors, "surfaces", lambda: known)
+        monkeypatch.setattr(expected, "surfaces", lambda: known)
         assert [row.mechanism for row in dpmic.plan(1000, 1.0).rows] == ["micr-laplace"]
 
     def test_a_mechanism_with_a_shorter_table(self, monkeypatch):
         shorter = fabricated([[0.4, 0.2], [0.2, 0.1]], n=(100, 1000))
         known = {**SURFACES, "mice-laplace": shorter}
-        monkeypatch.setattr(errors, "surfaces", lambda: known)
+        monkeypatch.setattr(expected, "surfaces", lambda: known)
         planned = dpmic.plan(50, 1.0)
         assert planned["micr-laplace"].value is not None
         missing = planned["mice-laplace"]

@@ -117,8 +117,8 @@ def test_without_a_ledger_nothing_is_written_and_read_back(monkeypatch):
 
     found = []
     with monkeypatch.context() as patch:
-        patch.setattr("dpmic.results.published.Published.to_json", never)
-        patch.setattr("dpmic.results.published.Published.from_json", never)
+        patch.setattr("dpmic.results.Published.to_json", never)
+        patch.setattr("dpmic.results.Published.from_json", never)
         found += [ask(FRAME, dataset="visits") for ask in CALLS.values()]
         found += [one.release("age", "dose", data=FRAME) for one in MECHANISMS.values()]
     for published in found:
@@ -344,7 +344,7 @@ def test_an_answer_is_never_given_for_another_dataset(ledger, name):
     assert (first.replayed, other.replayed) == (None, None)
     assert again.replayed == ledger.history()[0].answered_at
     assert again == first
-    told = f"(stored answer of {again.drawn_on})"
+    told = f"stored answer of {again.drawn_on}"
     assert told in repr(again)
     assert told in again._repr_html_()
     assert "stored answer" not in repr(first) + first._repr_html_()

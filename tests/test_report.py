@@ -17,10 +17,8 @@ import dpmic
 from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import page
+from dpmic.report._figures import MOST_COLUMNS, MOST_POINTS, TURNS, Axis
 from dpmic.report.markup import shorten, text
-from dpmic.report.matrices import MOST, TURNS
-from dpmic.report.planes import MOST_POINTS
-from dpmic.report.scales import Axis
 from dpmic.results import HistogramRelease, IndependenceTest, Release
 
 VOID = {"meta", "link", "wbr"}
@@ -263,13 +261,13 @@ def test_what_does_not_belong_together_is_refused():
 
 
 def test_a_large_table_is_cut_and_says_so(rng):
-    names = [f"column {i}" for i in range(MOST + 10)]
+    names = [f"column {i}" for i in range(MOST_COLUMNS + 10)]
     wide = pl.DataFrame(rng.normal(size=(60, len(names))), schema=names)
     source = page(dpmic.pairwise(wide))
     assert source.count("<tr>") == 301
     assert "The 300 strongest of 1,225 are listed." in source
-    assert f"at most {MOST} on each side" in source
-    assert source.count("rotate(-90)") == MOST
+    assert f"at most {MOST_COLUMNS} on each side" in source
+    assert source.count("rotate(-90)") == MOST_COLUMNS
 
 
 def test_many_points_are_thinned_and_it_says_so(rng):

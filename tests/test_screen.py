@@ -34,7 +34,7 @@ from dpmic.privacy._guards import private_columns
 from dpmic.privacy.pairwise import _least_noise
 from dpmic.privacy.query import Terms, padded
 from dpmic.privacy.screen import SHARES, best_split, expected_error, prepare
-from dpmic.results import noises
+from dpmic.results import uncertainty
 
 UNIT = ((0, 1), (0, 1))
 
@@ -413,7 +413,7 @@ def test_the_default_split_is_nearly_the_best_by_simulation():
 
 
 def half_width(noise):
-    return noises.half_width(noise.kind, noise.added.scale, 0.95)
+    return uncertainty.half_width(noise.kind, noise.added.scale, 0.95)
 
 
 def test_the_guide_prints_what_is_computed():
@@ -428,7 +428,7 @@ def test_the_guide_prints_what_is_computed():
         share = best_split(int(pairs), 5, epsilon, change)
         unit = 5 * change / epsilon
         computed = {
-            screened: noises.half_width("laplace", unit / (1 - share), 0.95),
+            screened: uncertainty.half_width("laplace", unit / (1 - share), 0.95),
             pure: half_width(_least_noise(change, int(pairs), epsilon, 0)),
             relaxed: half_width(_least_noise(change, int(pairs), epsilon, 1e-6)),
         }

@@ -398,7 +398,7 @@ def test_repr_and_html(result):
     assert repr(result) == f"IndependenceTest(TICe={value}, p=0.001, n=200, 999 permutations)"
     html = result._repr_html_()
     assert "<td>0.001</td>" in html
-    assert f"<td>{value}</td>" in html
+    assert f"<td>{result.statistic:.4f}</td>" in html
 
 
 def test_plot(result):

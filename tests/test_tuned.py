@@ -15,7 +15,7 @@ from dpmic.evaluation.reproduce import FULL, TUNED_EPSILONS
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.tuning import mic_stars, wsum
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
 MECHANISMS = ("micr-laplace", "mice-laplace")

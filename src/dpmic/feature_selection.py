@@ -26,7 +26,7 @@ from dpmic.all_pairs.significance import (
 from dpmic.all_pairs.work import Side, Work
 from dpmic.data import LEAST_RECORDS, Source, find_all, read_all
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.results.pairing import Pairing
+from dpmic.results import Pairing
 from dpmic.statistics.family import Method, refuse_large_unconstrained
 from dpmic.statistics.grids import MassAxis
 from dpmic.statistics.search import xlogx_table

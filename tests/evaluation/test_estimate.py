@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmic.evaluation.tuning import wsum
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 
 PLAIN = Calibration()
 SOME = Calibration(low=0.12, high=0.93, spread=0.03)

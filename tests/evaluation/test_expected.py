@@ -11,9 +11,9 @@ from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.relationships import family, noisy
 from dpmic.evaluation.scoring import SQUARE, Choice
 from dpmic.evaluation.tuning import expected_error, weights, wsum
-from dpmic.parameters import errors
-from dpmic.parameters.errors import Surface
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters import expected as known_errors
+from dpmic.parameters.expected import Surface
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
 
@@ -111,8 +111,8 @@ def test_the_package_can_read_what_the_command_writes(run, tmp_path, monkeypatch
     stored = json.loads(text)
     assert stored["provenance"]["command"] == "dpmic reproduce errors --quick --seed 3"
     assert stored["provenance"]["iterations"] == {"25": 2, "250": 2, "1000": 2}
-    assert set(stored) == set(errors._stored())
-    assert set(stored["provenance"]) == set(errors.provenance())
+    assert set(stored) == set(known_errors._stored())
+    assert set(stored["provenance"]) == set(known_errors.provenance())
     assert text.count('{"mechanism"') == text.count("\n  {") == len(stored["rows"])
     for mechanism in ("micr-laplace", "mice-laplace"):
         surface = Surface.of([row for row in stored["rows"] if row["mechanism"] == mechanism])
@@ -126,10 +126,10 @@ def test_the_packages_table_is_what_the_command_makes(tmp_path):
     """One n of it: a later change to kernels, noise or parameters must remake the table."""
     known = {
         (row["mechanism"], row["epsilon"]): row
-        for row in errors._stored()["rows"]
+        for row in known_errors._stored()["rows"]
         if row["n"] == 25
     }
-    iterations = errors.provenance()["iterations"]["25"]
+    iterations = known_errors.provenance()["iterations"]["25"]
     found = measure(Run(tmp_path, seed=0), Sampling(family(), EPSILONS, {25: iterations}))
     made = {(row["mechanism"], row["epsilon"]): row for row in found}
     for place, stored in known.items():

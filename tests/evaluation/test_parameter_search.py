@@ -12,7 +12,7 @@ from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.simulation import histogram_matrix
 from dpmic.evaluation.tuning import Sizes, expected_error, mic_stars, perturbed, scores, wsum
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
 N, SAMPLES = 25, 2

@@ -12,7 +12,7 @@ from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.tables import CONTENDERS, named
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
 KEYS = [contender.key for contender in CONTENDERS]

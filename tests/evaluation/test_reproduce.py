@@ -24,7 +24,7 @@ from dpmic.evaluation.relationships import R_SQUARED, noisy
 from dpmic.evaluation.reproduce import Scope
 from dpmic.evaluation.tables import CONTENDERS, named
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import _guards
 
 ROOT = Path(__file__).parents[2]

@@ -18,8 +18,7 @@ from dpmic.all_pairs.significance import PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_all, refuse_single
 from dpmic.errors import InputError, ParameterError, safe_repr, with_code
-from dpmic.results import Pairwise
-from dpmic.results.pairing import Pairing
+from dpmic.results import Pairing, Pairwise
 from dpmic.statistics.counts import sources
 from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.family import Method, Statistic, count_records

@@ -23,7 +23,7 @@ from dpmic.all_pairs import significance
 from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.data import LEAST_RECORDS
 from dpmic.errors import DpmicError
-from dpmic.results.pairing import Pairing
+from dpmic.results import Pairing
 from dpmic.statistics import summaries
 from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.family import Method

@@ -18,9 +18,9 @@ from dpmic.cli._shell import Declined, Stopped, for_the_shell, repeated
 from dpmic.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from dpmic import results
     from dpmic.privacy.ledger import Ledger
     from dpmic.privacy.query import Query, Terms, Unit
-    from dpmic.results import published as results
 
 __all__ = ["Consent", "opened"]
 

@@ -19,7 +19,7 @@ from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars, weights
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
 __all__ = [

@@ -22,7 +22,7 @@ from dpmic.evaluation.scoring import SQUARE, Choice
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.evaluation.unseen import FITTED_MARGINS, UNSEEN_MARGINS, Reshaped
-from dpmic.parameters.interval import KNOTS, Kind, Scores
+from dpmic.parameters.interval import KNOTS, ScoreNoise, Scores
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
 __all__ = ["LEVELS", "Sampling", "fit", "held", "measure"]
@@ -70,7 +70,7 @@ class _Simulated:
     n: int
     epsilon: float
     scores: Floats
-    kind: Kind
+    kind: ScoreNoise
     scale: float
 
     @property
@@ -132,7 +132,7 @@ def _median(numbers: Floats, weights: Floats) -> float:
     return float(numbers.ravel()[order[np.searchsorted(reached, reached[-1] / 2)]])
 
 
-def held(known: Scores, values: Floats, targets: Floats, kind: Kind, scale: float) -> Floats:
+def held(known: Scores, values: Floats, targets: Floats, kind: ScoreNoise, scale: float) -> Floats:
     """Return for every level and distribution how many intervals of its values hold its MIC*."""
     rarity = known.rarity(values, targets[:, None, None], kind, scale)
     return np.array([(rarity >= (1 - level) / 2).mean(axis=(1, 2)) for level in LEVELS])

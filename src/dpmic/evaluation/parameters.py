@@ -24,7 +24,7 @@ from dpmic.evaluation.tuning import (
     scores,
     wsum,
 )
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace, sensitivity
 
 __all__ = ["Effort", "published", "tuned"]

@@ -13,7 +13,7 @@ from dpmic._validate import Bounds
 from dpmic.evaluation import printed, scoring, simulation
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, Points
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import Mechanism, MICeLaplace, MICrLaplace, sensitivity
 from dpmic.statistics.grids import MassAxis
 

@@ -218,7 +218,6 @@ class Reproduction:
                 "version": __version__,
             },
             "rows": rows,
-            "coverage": coverage,
         }
         tables.replace(self.folder / "scores.json", _lines(stored))
         return {"intervals": coverage}
@@ -311,9 +310,6 @@ def _stated(row: dict[str, Any]) -> dict[str, Any]:
 
 def _lines(stored: dict[str, Any]) -> str:
     """Write JSON with one line for each entry of a table, so that a change can be read."""
-    head = {name: value for name, value in stored.items() if name not in ("rows", "coverage")}
-    text = json.dumps(head, indent=1)[:-2]
-    for name in (name for name in stored if name not in head):
-        rows = ",\n  ".join(json.dumps(row) for row in stored[name])
-        text += f',\n "{name}": [\n  {rows}\n ]'
-    return f"{text}\n}}\n"
+    head = {name: value for name, value in stored.items() if name != "rows"}
+    rows = ",\n  ".join(json.dumps(row) for row in stored["rows"])
+    return f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {rows}\n ]\n}}\n'

@@ -1,1 +1,21 @@
-"""Tables of (B, c) with where they come from."""
+"""Tables that were tuned or simulated, with where they come from: parameters, errors, scores."""
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+__all__ = ["stored"]
+
+
+@cache
+def stored(name: str) -> dict[str, Any]:
+    """Return the table in one of the JSON files beside this one, and its ``provenance``.
+
+    Examples
+    --------
+    >>> stored("errors")["provenance"]["command"]
+    'dpmic reproduce errors --seed 0'
+    """
+    text = resources.files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))

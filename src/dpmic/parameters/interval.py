@@ -9,27 +9,28 @@ be more likely than another (docs/decisions/0017-estimate-interval.md).
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpmic.parameters import stored
 from dpmic.parameters.tuned import corners
 
-__all__ = ["KNOTS", "Kind", "Scores", "coverage", "lookup", "provenance", "simulated"]
+__all__ = ["KNOTS", "ScoreNoise", "Scores", "lookup", "provenance", "simulated"]
 
 Floats = NDArray[np.float64]
-Kind = Literal["laplace", "gaussian", "none"]
+ScoreNoise = Literal["laplace", "gaussian", "none"]
 
 KNOTS = np.linspace(0.0, 1.0, 11)
 """The values of MIC* at which distributions are stored; between them numbers are interpolated."""
 STEPS = 1000
 """Parts of [0, 1] that are tried for MIC*."""
+
+_stored = partial(stored, "scores")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Scores:
     below: Floats
     above: Floats
 
-    def interval(self, value: float, kind: Kind, scale: float, level: float) -> tuple[float, float]:
+    def interval(
+        self, value: float, noise: ScoreNoise, scale: float, level: float
+    ) -> tuple[float, float]:
         """Return every MIC* that the value does not speak against, at any level in (0, 1).
 
         Examples
@@ -53,12 +56,14 @@ class Scores:
         [0.44, 0.56]
         """
         tried = np.linspace(0.0, 1.0, STEPS + 1)
-        rarity = self.rarity(value, tried, kind, scale)
+        rarity = self.rarity(value, tried, noise, scale)
         possible = np.flatnonzero(rarity >= min((1 - level) / 2, rarity.max()))
         low, high = max(possible[0] - 1, 0), min(possible[-1] + 1, STEPS)  # rounded outwards
         return float(low / STEPS), float(high / STEPS)
 
-    def rarity(self, value: ArrayLike, mic_star: ArrayLike, kind: Kind, scale: float) -> Floats:
+    def rarity(
+        self, value: ArrayLike, mic_star: ArrayLike, noise: ScoreNoise, scale: float
+    ) -> Floats:
         """Return how probable a value so small, or one so large, is under a MIC*: the lesser.
 
         A value beyond the medians at both ends says no more than these: so the ends of [0, 1] are
@@ -71,19 +76,19 @@ class Scores:
         )
         with np.errstate(all="ignore"):
             smaller = 0.5 + 0.5 * (
-                _half(inside - median, above, kind, scale)
-                - _half(median - inside, below, kind, scale)
+                _half(inside - median, above, noise, scale)
+                - _half(median - inside, below, noise, scale)
             )
         return np.asarray(np.minimum(smaller, 1 - smaller))
 
 
-def _half(t: Floats, spread: Floats, kind: Kind, scale: float) -> Floats:
+def _half(t: Floats, spread: Floats, noise: ScoreNoise, scale: float) -> Floats:
     """Return P(spread |Z| + noise <= t) for a standard normal Z."""
     from scipy.special import erf, erfcx, ndtr, owens_t
 
-    if kind == "none":
+    if noise == "none":
         return np.asarray(erf(np.maximum(t, 0.0) / spread / math.sqrt(2)))
-    if kind == "gaussian":  # skew-normal
+    if noise == "gaussian":  # skew-normal
         z = t / np.hypot(spread, scale)
         return np.asarray(ndtr(z) - 2 * owens_t(z, spread / scale))
     # Laplace: of the integral over Z each part is exp(...) times a normal tail, which erfcx keeps
@@ -128,11 +133,6 @@ def provenance() -> dict[str, Any]:
     return dict(_stored()["provenance"])
 
 
-def coverage() -> list[dict[str, Any]]:
-    """Return how often intervals held MIC* of relationships that they were not fitted to."""
-    return list(_stored()["coverage"])
-
-
 @lru_cache(maxsize=1)
 def _rows() -> dict[str, dict[tuple[float, float], Floats]]:
     found: dict[str, dict[tuple[float, float], Floats]] = {}
@@ -140,9 +140,3 @@ def _rows() -> dict[str, dict[tuple[float, float], Floats]]:
         numbers = np.array([row["median"], row["below"], row["above"]])
         found.setdefault(row["mechanism"], {})[row["n"], row["epsilon"]] = numbers
     return found
-
-
-@lru_cache(maxsize=1)
-def _stored() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath("scores.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))

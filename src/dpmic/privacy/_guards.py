@@ -27,7 +27,7 @@ from dpmic.errors import (
     UnreadableError,
     with_code,
 )
-from dpmic.results import noises
+from dpmic.results import uncertainty
 from dpmic.statistics.counts.sources import Counting
 
 __all__ = [
@@ -192,8 +192,8 @@ def noise_in_words(kind: str, scale: float) -> str:
     95% of values are within 0.42 of the score, and one in ten unrelated pairs is published as
     0.23 or more
     """
-    half = noises.half_width(kind, scale, 0.95)
-    seen = noises.half_width(kind, scale, 1 - 2 * UNRELATED)  # noise is symmetric
+    half = uncertainty.half_width(kind, scale, 0.95)
+    seen = uncertainty.half_width(kind, scale, 1 - 2 * UNRELATED)  # noise is symmetric
     return (
         f"95% of values are within {half:.2g} of the score, and one in ten unrelated pairs is "
         f"published as {f'{seen:.2g} or more' if seen < 1 else '1'}"
@@ -202,7 +202,7 @@ def noise_in_words(kind: str, scale: float) -> str:
 
 def refuse_noisy_value(kind: str, scale: float, allowed: bool, remedy: str) -> None:
     """Refuse values in [0, 1] that noise hides, unless that is allowed."""
-    if noises.half_width(kind, scale, 0.95) > MAX_HALF_WIDTH and not allowed:
+    if uncertainty.half_width(kind, scale, 0.95) > MAX_HALF_WIDTH and not allowed:
         raise ParameterError(
             "the noise is too large",
             noise_in_words(kind, scale),

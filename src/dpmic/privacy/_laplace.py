@@ -22,7 +22,7 @@ from dpmic._validate import Bounds, Limits, Master
 from dpmic.data import Pair
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy._guards import private_counts, refuse_noisy_value, remind_of_bounds
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 from dpmic import _validate
 from dpmic._validate import Limits
 from dpmic.errors import InputError, ParameterError, with_code
-from dpmic.parameters.estimate import Calibration
+from dpmic.parameters.tuned import Calibration
 from dpmic.privacy._guards import opened, private, private_pair
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release

@@ -18,7 +18,7 @@ from dpmic.privacy import _composition, _tables, noise
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
-from dpmic.results import PairwiseRelease, noises
+from dpmic.results import PairwiseRelease, uncertainty
 
 __all__ = ["PairwiseQuery", "prepare", "release_pairwise"]
 
@@ -159,7 +159,7 @@ class _Noise:
     ``added`` is what OpenDP calls; a single :class:`noise.Laplace` serves each score in turn.
     """
 
-    kind: noises.Kind
+    kind: uncertainty.Noise
     added: noise.Laplace | noise.LaplaceVector | noise.Gaussian
     epsilon: float
     delta: float
@@ -167,7 +167,7 @@ class _Noise:
     @property
     def mean(self) -> float:
         """The expected absolute noise of one score."""
-        return noises.mean(self.kind, self.added.scale)
+        return uncertainty.mean(self.kind, self.added.scale)
 
     def add(self, scores: Sequence[float]) -> list[float]:
         """Return the scores with fresh noise each."""

@@ -9,13 +9,13 @@ from typing import Any, cast
 from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.errors import ParameterError, with_code
-from dpmic.parameters import errors
-from dpmic.parameters.errors import Surface
+from dpmic.parameters import expected
+from dpmic.parameters.expected import Surface
 from dpmic.privacy._guards import opened, private
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.query import checked_rows
 from dpmic.privacy.release import MECHANISMS
-from dpmic.results.plan import Expected, Kind, Plan
+from dpmic.results.plan import Expected, Plan, Quantity
 from dpmic.statistics.counts import sources
 
 __all__ = ["plan"]
@@ -32,7 +32,7 @@ def plan(
     epsilon: float | None = None,
     *,
     error: float | None = None,
-    of: Kind = "value",
+    of: Quantity = "value",
     rows_per_person: int = 1,
     allow_large_epsilon: bool = False,
 ) -> Plan:
@@ -77,14 +77,14 @@ def plan(
         else _validate.integer(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
         epsilon=_loss(epsilon, allow_large_epsilon),
         error=None if error is None else _target(error),
-        of=cast(Kind, _validate.choice(of, "of", Kind)),
+        of=cast(Quantity, _validate.choice(of, "of", Quantity)),
         rows=checked_rows(rows_per_person),
         allow_large=bool(allow_large_epsilon),
     )
-    known = errors.surfaces()
+    known = expected.surfaces()
     tables = {name: known[name] for name in MECHANISMS if name in known}
     given.check(tables.values())
-    guess, guess_upper = errors.constant()
+    guess, guess_upper = expected.constant()
     return Plan(
         n=given.n,
         epsilon=given.epsilon,
@@ -113,7 +113,7 @@ class _Given:
     n: int | None
     epsilon: float | None
     error: float | None
-    of: Kind
+    of: Quantity
     rows: int
     allow_large: bool
 
@@ -132,7 +132,7 @@ class _Given:
     def row(self, mechanism: str, surface: Surface) -> Expected:
         """Return what is known of one mechanism: the place, the errors there, and the curve."""
         place = self._place(surface)
-        found: dict[str, Any] = dict.fromkeys(("scale", *errors.KINDS))
+        found: dict[str, Any] = dict.fromkeys(("scale", *expected.QUANTITIES))
         note = place.note
         if place.n is not None and place.epsilon is not None and not self._gap(surface):
             found = asdict(surface.at(place.n, place.epsilon / self.rows))
@@ -202,7 +202,7 @@ class _Given:
 
     def _blind(self, found: dict[str, Any]) -> str:
         """Say where always guessing 0.5 would be better."""
-        worse = found[self.of] > errors.constant()[0]
+        worse = found[self.of] > expected.constant()[0]
         return f"its {self.of} would err more than always guessing 0.5" if worse else ""
 
     def _curve(self, surface: Surface, place: _Place) -> tuple[tuple[float, float], ...]:

@@ -22,7 +22,7 @@ from dpmic.data import Source, find, first_rows, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.privacy._guards import depth_of_caller, opened, private
 from dpmic.privacy.ledger import Entry, Ledger
-from dpmic.results.published import Published
+from dpmic.results import Published
 from dpmic.statistics.counts.sources import Counting, Found
 
 __all__ = [

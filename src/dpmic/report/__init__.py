@@ -3,7 +3,7 @@
 A private page is made of what was published and of nothing else, so it may be published, too.
 """
 
-from dpmic.report.assembly import page
+from dpmic.report._assembly import page
 from dpmic.report.saving import refuse_unwritable, save
 
 __all__ = ["page", "refuse_unwritable", "save"]

@@ -1,4 +1,4 @@
-"""Pieces of HTML. Every text passes through here: names of columns are anybody's."""
+"""What pages are put together from. Every text passes through here: column names are anybody's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from html import escape
 __all__ = [
     "Cell",
     "Column",
+    "Content",
+    "Part",
     "cards",
+    "decimals",
     "facts",
     "pair",
     "paragraphs",
+    "plural",
     "shorten",
     "table",
     "text",
@@ -22,6 +26,42 @@ __all__ = [
 
 JOINERS = "\u200c\u200d"
 """Format characters that ordinary names of some languages hold; the others can reorder a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A heading, and markup beneath it."""
+
+    heading: str
+    markup: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A page but for its frame: all texts are plain but for the markup of parts.
+
+    Attributes
+    ----------
+    title : str
+        What the page is called unless the caller names it.
+    promise : str
+        The sentences on top: the guarantee, or that there is none.
+    private : bool
+        Which of the two it is.
+    parts : tuple of Part
+        The numbers and figures.
+    reading : tuple of str
+        How to read them, in plain words.
+    facts : dict
+        All that is needed to repeat it.
+    """
+
+    title: str
+    promise: str
+    private: bool
+    parts: tuple[Part, ...]
+    reading: tuple[str, ...]
+    facts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +79,22 @@ class Cell:
 
     markup: str
     number: float | None = None
+
+
+def decimals(value: float) -> str:
+    """Write a score."""
+    return f"{value:.4f}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Write how many there are.
+
+    Examples
+    --------
+    >>> plural(1, "pair"), plural(1200, "pair")
+    ('1 pair', '1,200 pairs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def text(words: str) -> str:

@@ -1,28 +1,36 @@
 """What the library hands back: frozen, without data, ready to print, pickle or write as JSON."""
 
+from dpmic.results._base import Fact, Result
+from dpmic.results._published import PrivacyUnit, Published, PublishedPair
 from dpmic.results.audit import AuditBound
-from dpmic.results.bounds_estimate import BoundsEstimate
-from dpmic.results.histogram_release import HistogramRelease
-from dpmic.results.independence import IndependenceRelease
-from dpmic.results.independence_test import IndependenceTest
-from dpmic.results.pairwise import Pairwise
-from dpmic.results.pairwise_release import PairwiseRelease
-from dpmic.results.plan import Plan
-from dpmic.results.release import Release
-from dpmic.results.score import Grid, Score
-from dpmic.results.screening import Screening
+from dpmic.results.bounds import BoundsEstimate
+from dpmic.results.independence import IndependenceRelease, IndependenceTest
+from dpmic.results.pairwise import Pairing, Pairwise
+from dpmic.results.plan import Expected, Plan
+from dpmic.results.release import HistogramRelease, Release
+from dpmic.results.score import Grid, MineStatistics, Score
+from dpmic.results.screening import PairwiseRelease, ScoredPairs, Screening
 
 __all__ = [
     "AuditBound",
     "BoundsEstimate",
+    "Expected",
+    "Fact",
     "Grid",
     "HistogramRelease",
     "IndependenceRelease",
     "IndependenceTest",
+    "MineStatistics",
+    "Pairing",
     "Pairwise",
     "PairwiseRelease",
     "Plan",
+    "PrivacyUnit",
+    "Published",
+    "PublishedPair",
     "Release",
+    "Result",
     "Score",
+    "ScoredPairs",
     "Screening",
 ]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from dpmic._format import format_floor
+from dpmic.results._base import Fact, Result, html_table
 
 __all__ = ["AuditBound"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class AuditBound:
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditBound(Result):
     """An empirical lower bound on the privacy loss of a mechanism.
 
     It can disprove a claim, and never prove one: another attack may find more.
@@ -32,7 +33,7 @@ class AuditBound:
     runs : int
         Runs on each of the two neighbouring datasets.
     event : str
-        The event that tells the neighbours apart best, chosen on runs not used for the bound.
+        The event that separates the neighbours best, selected on runs not used for the bound.
     """
 
     mechanism: str
@@ -62,10 +63,31 @@ class AuditBound:
         warnings.warn(reason, DeprecationWarning, stacklevel=2)
         return not self.disproved
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and texts."""
-        return asdict(self)
+    @property
+    def title(self) -> str:
+        """What was attacked, and what came of it."""
+        return f"{self.mechanism}: {self.verdict}"
 
-    def __repr__(self) -> str:
+    def facts(self) -> list[Fact]:
+        """Return the claim and how it was attacked."""
+        return [
+            Fact("claimed epsilon", f"{self.claimed:g}"),
+            Fact("runs", f"{self.runs}", "on each of two neighbouring datasets"),
+            Fact("event", "", self.event),
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table([Fact("audit", self.title), *self.facts()])
+
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as one flat row, with whether the claim is disproved."""
+        return {**self.to_dict(), "disproved": self.disproved}
+
+    def _sound(self) -> bool:
+        texts = isinstance(self.mechanism, str) and isinstance(self.event, str)
+        numbers = self.claimed > 0 and self.lower >= 0 and self.runs >= 1
+        return texts and numbers and 0 < self.confidence < 1
+
+    def _summary(self) -> str:
         claim = f"{self.mechanism}, claimed epsilon={self.claimed:g}"
-        return f"AuditBound({claim}, {self.verdict}; {self.event}, runs={self.runs})"
+        return f"{claim}, {self.verdict}; {self.event}, runs={self.runs}"

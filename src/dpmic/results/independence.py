@@ -1,18 +1,102 @@
-"""A published test of independence. Nothing here was ever un-noised."""
+"""Tests of whether two columns are independent, without and with privacy."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpmic._format import format_ceil
-from dpmic.results import html
-from dpmic.results.published import PublishedPair
+from dpmic.errors import InputError
+from dpmic.results._base import INFINITE, NUMBERS, Fact, Result, flatten
+from dpmic.results._published import PublishedPair
 
-__all__ = ["IndependenceRelease"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["IndependenceRelease", "IndependenceTest"]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class IndependenceTest(Result):
+    """How an observed TICe compares with that of random permutations.
+
+    Attributes
+    ----------
+    statistic : float
+        The Total Information Coefficient of the two columns, not normalised.
+    pvalue : float
+        If the columns are independent, this is ``a`` or less with probability ``a`` at most. It
+        says neither how strong a relation is nor how likely there is one. Never 0.
+    n : int
+        Records used, after missing ones were dropped.
+    B, c : float
+        The most cells in a grid, and master parts for each part.
+    null : ndarray
+        The statistic of each permutation. Read-only.
+    """
+
+    statistic: float
+    pvalue: float
+    n: int
+    B: float
+    c: float = field(metadata=INFINITE)
+    null: NDArray[np.float64] = field(metadata=NUMBERS)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        null = self.null
+        sound = null.ndim == 1 and null.size > 0 and bool(np.isfinite(null).all())
+        if not (sound and 0 < self.pvalue <= 1 and math.isfinite(self.statistic)):
+            raise InputError(
+                "this test", "its numbers are not those of a test", "pass what was computed"
+            )
+
+    @property
+    def permutations(self) -> int:
+        """How many permutations there were; no p-value is below 1 / (permutations + 1)."""
+        return self.null.size
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the permutations' statistic and the observed one; needs matplotlib."""
+        from dpmic.plots import null
+
+        return null(self, ax)
+
+    def facts(self) -> list[Fact]:
+        """Return the p-value and what it comes from."""
+        return [
+            Fact("p-value", format_ceil(self.pvalue, 4), "how often chance gives as much"),
+            Fact("TICe", f"{self.statistic:.4f}", "the statistic"),
+            Fact("permutations", f"{self.permutations}", "compared with"),
+            Fact("n", f"{self.n}", "records used"),
+        ]
+
+    def provenance(self) -> dict[str, str]:
+        """Return how it was computed."""
+        return {
+            "records (n)": f"{self.n:,}",
+            "permutations": f"{self.permutations:,}",
+            **flatten({"B": self.B, "c": self.c}),
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as one flat row, without those of the permutations."""
+        names = ("pvalue", "statistic", "permutations", "n")
+        return {name: getattr(self, name) for name in names}
+
+    def _summary(self) -> str:
+        return (
+            f"TICe={self.statistic:.4g}, p={format_ceil(self.pvalue, 3)}, "
+            f"n={self.n}, {self.permutations} permutations"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class IndependenceRelease(PublishedPair):
     """A differentially private test of whether two columns are independent.
 
@@ -48,27 +132,33 @@ class IndependenceRelease(PublishedPair):
         tested = 0 < self.pvalue <= 1 and math.isfinite(self.value) and self.draws >= 1
         return tested and super()._sound()
 
-    def __hash__(self) -> int:
-        return hash((self.value, self.pvalue, self.epsilon, self.n, self.names))
+    def _drawn(self) -> Sequence[float]:
+        return self.value, self.pvalue
 
-    def __repr__(self) -> str:
-        first, second = self.names
-        chance = format_ceil(self.pvalue, 4)
-        return (
-            f"IndependenceRelease({first} and {second}: p-value {chance}; noisy Cramer's "
-            f"V of ranks {self.value:.4f}, n={self.n}, epsilon={self._cost})"
-        )
+    @property
+    def title(self) -> str:
+        """What the test asks."""
+        return f"Are {self.names[0]} and {self.names[1]} independent?"
 
-    def _repr_html_(self) -> str:
-        first, second = self.names
-        rows = {
-            "p-value, private": format_ceil(self.pvalue, 4),
-            f"of independence of {first} and {second}": f"n = {self.n}",
-            "Cramer's V of ranks, noisy": f"{self.value:.4f}",
-            "epsilon": self._cost,
-            "guarantee": self.guarantee,
+    def facts(self) -> list[Fact]:
+        """Return the p-value, the statistic and what they cost."""
+        return [
+            Fact("p-value", format_ceil(self.pvalue, 4), "exact, the noise included"),
+            Fact("Cramer's V", f"{self.value:.4f}", "of ranks, with noise"),
+            *self._price(),
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as one flat row."""
+        names = ("pvalue", "value", "draws", "epsilon", "n")
+        return {
+            **dict(zip("xy", self.names, strict=True)),
+            **{name: getattr(self, name) for name in names},
         }
-        return html.table(rows)
 
-    def _drawn_length(self) -> tuple[int, int]:
-        return len(f"{self.value!r}{self.pvalue!r}"), 50
+    def _summary(self) -> str:
+        first, second = self.names
+        return (
+            f"{first} and {second}: p-value {format_ceil(self.pvalue, 4)}; noisy Cramer's "
+            f"V of ranks {self.value:.4f}, n={self.n}, epsilon={self._cost}"
+        )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,24 +16,134 @@ from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.data import Backend, build, position
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.results import html, leading
-from dpmic.results.pairing import Pairing
+from dpmic.results._base import (
+    NUMBERS,
+    PLAIN,
+    Fact,
+    Form,
+    Result,
+    as_metadata,
+    flatten,
+    html_table,
+    read_only,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Pairwise"]
+__all__ = ["MOST_LISTED", "Pairing", "Pairwise", "listed", "ranked", "strongest"]
+
+MOST_LISTED = 10
+"""Pairs in the text and the HTML of a result."""
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer[Any]]
 Row = tuple[str, str, float]
 
-ARRAYS = ("mic", "tic", "records", "pvalues")
-"""The fields with a number for each pair."""
+
+def strongest(values: Floats, k: object = MOST_LISTED) -> NDArray[np.intp]:
+    """Return where the k largest values are, the largest first and equal ones in their order.
+
+    NaN is never among them. Only what is returned is sorted.
+    """
+    wanted = _validate.integer(k, "k", least=1)
+    wanted = min(wanted, values.size - int(np.count_nonzero(np.isnan(values))))
+    if not wanted:
+        return np.empty(0, np.intp)
+    least = -np.partition(-values, wanted - 1)[wanted - 1]
+    above = np.flatnonzero(values > least)
+    equal = np.flatnonzero(values == least)[: wanted - above.size]
+    places = np.concatenate([above, equal])
+    ordered: NDArray[np.intp] = places[np.argsort(-values[places], kind="stable")]
+    return ordered
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Pairwise:
+def listed(leading: Sequence[tuple[str, str]], total: int) -> list[str]:
+    """Return a line of text for each of the leading pairs, given with their numbers."""
+    more = [f"and {total - len(leading)} more"] if total > len(leading) else []
+    return [f"{number}  {pair}" for pair, number in leading] + more
+
+
+def ranked(leading: Sequence[tuple[str, str]], total: int) -> list[Fact]:
+    """Return the leading pairs by rank, as facts."""
+    facts = [Fact(f"{rank}. {pair}", number) for rank, (pair, number) in enumerate(leading, 1)]
+    return facts + ([Fact("and more", str(total - len(leading)))] if total > len(leading) else [])
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """All pairs of ``left`` columns, or each of them with each of ``right`` ones, row by row."""
+
+    left: int
+    right: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many pairs there are."""
+        m = self.left
+        return m * (m - 1) // 2 if self.right is None else m * self.right
+
+    def positions(self, i: Places, j: Places) -> Places:
+        """Return where pairs come in the order of all."""
+        if self.right is None:
+            return self._begin(i) + (j - i - 1)
+        return i * self.right + j
+
+    def places(self, positions: Places) -> tuple[Places, Places]:
+        """Return the pairs that come at some positions."""
+        if self.right is not None:
+            i, j = np.divmod(positions, self.right)
+            return i, j
+        begins = self._begin(np.arange(self.left))
+        i = np.searchsorted(begins, positions, side="right") - 1
+        return i, positions - begins[i] + i + 1
+
+    def _begin(self, i: Places) -> Places:
+        """Return where row i begins among all pairs of one table."""
+        return i * (2 * self.left - i - 1) // 2
+
+    def tiles(self, size: int) -> Iterator[tuple[range, range]]:
+        """Return squares of columns, ``size`` wide, that have all pairs between them."""
+        across = self.left if self.right is None else self.right
+        for top in range(0, self.left, size):
+            for side in range(top if self.right is None else 0, across, size):
+                yield range(top, min(top + size, self.left)), range(side, min(side + size, across))
+
+    def within(self, rows: range, columns: range) -> tuple[Places, Places]:
+        """Return the pairs of a tile."""
+        i, j = (places.ravel() for places in np.meshgrid(rows, columns, indexing="ij"))
+        return (i[i < j], j[i < j]) if self.right is None else (i, j)
+
+
+def _integers(values: object) -> NDArray[Any] | None:
+    if values is None:
+        return None
+    if np.asarray(values).dtype.kind not in "iu":
+        raise InputError("records", "these are not integers", "pass integers")
+    return read_only(values, np.int64)
+
+
+def _written(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = PLAIN.write(parameters)
+    return plain | {"c": "inf"} if plain.get("c") == math.inf else plain  # JSON has no infinity
+
+
+def _read(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    plain = dict(parameters)
+    return plain | {"c": math.inf} if plain.get("c") == "inf" else plain
+
+
+def _tuple(names: Any) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
+
+
+NAMES = as_metadata(Form(_tuple, PLAIN.write))
+PARAMETERS = as_metadata(Form(PLAIN.keep, _written, _read))
+COUNTS = as_metadata(Form(_integers, NUMBERS["form"].write))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Pairwise(Result):
     """The scores of many pairs of columns, without the data.
 
     A pair that could not be scored, for want of records where both values are there, has NaN.
@@ -65,27 +173,26 @@ class Pairwise:
     """
 
     statistic: str
-    names: tuple[str, ...]
-    others: tuple[str, ...] | None = None
+    names: tuple[str, ...] = field(metadata=NAMES)
+    others: tuple[str, ...] | None = field(default=None, metadata=NAMES)
     n: int
-    parameters: Mapping[str, Any]
-    mic: Floats
-    tic: Floats | None = None
-    records: NDArray[np.int64] | None = None
-    pvalues: Floats | None = None
+    parameters: Mapping[str, Any] = field(metadata=PARAMETERS)
+    mic: Floats = field(metadata=NUMBERS)
+    tic: Floats | None = field(default=None, metadata=NUMBERS)
+    records: NDArray[np.int64] | None = field(default=None, metadata=COUNTS)
+    pvalues: Floats | None = field(default=None, metadata=NUMBERS)
     permutations: int | None = None
 
     def __post_init__(self) -> None:
-        def put(name: str, value: object) -> None:
-            object.__setattr__(self, name, value)
-
-        put("names", tuple(self.names))
-        put("others", None if self.others is None else tuple(self.others))
-        # Through JSON, so that a result read back has the same lists and equals this one.
-        put("parameters", MappingProxyType(json.loads(json.dumps(dict(self.parameters)))))
-        for name in ARRAYS:
-            if getattr(self, name) is not None:
-                put(name, _owned(getattr(self, name), name, self._count))
+        super().__post_init__()
+        for name in ("mic", "tic", "records", "pvalues"):
+            array = getattr(self, name)
+            if array is not None and array.shape != (self._count,):
+                raise InputError(
+                    f"{name} of shape {array.shape}",
+                    f"there are {self._count} pairs",
+                    "pass a number for each",
+                )
         if self.pvalues is not None and not np.all(_within(self.pvalues)):
             raise InputError("pvalues", "one is not between 0 and 1", "pass probabilities")
 
@@ -109,7 +216,7 @@ class Pairwise:
     def matrix(self) -> Floats:
         """The scores by ``names``, symmetric; of two tables by ``names`` and ``others``.
 
-        The diagonal is NaN: a column with itself is no pair.
+        The diagonal is NaN: a column with itself is not a pair.
         """
         m = len(self.names)
         if self.others is not None:
@@ -126,7 +233,7 @@ class Pairwise:
         column = position(y, self.names if self.others is None else self.others, "y =")
         if self.others is None:
             if row == column:
-                reason = "a column with itself is no pair"
+                reason = "a column with itself is not a pair"
                 raise InputError(f"{safe_repr(x)}, {safe_repr(y)}", reason, "pass two columns")
             row, column = sorted((row, column))
         (place,) = self._pairing.positions(np.array([row]), np.array([column]))
@@ -134,7 +241,7 @@ class Pairwise:
 
     def top(self, k: int) -> tuple[Row, ...]:
         """Return the k strongest pairs with their scores, the largest first."""
-        return self._rows(leading.largest(self.mic, k))
+        return self._rows(strongest(self.mic, k))
 
     @cached_property
     def qvalues(self) -> Floats:
@@ -184,9 +291,9 @@ class Pairwise:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the scores as a heat map, gray where there is none; needs matplotlib."""
-        from dpmic.plots.matrices import scores
+        from dpmic.plots import matrix
 
-        return scores(self, ax)
+        return matrix(self, ax)
 
     def _rows(self, positions: Places) -> tuple[Row, ...]:
         """Return some pairs by name, with their scores."""
@@ -195,61 +302,30 @@ class Pairwise:
         scores = self.mic[positions].tolist()
         return tuple((self.names[i], others[j], s) for i, j, s in zip(x, y, scores, strict=True))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
-        content = {field.name: getattr(self, field.name) for field in fields(self)}
-        lists = {name: _listed(content[name]) for name in ARRAYS}
-        parameters = dict(self.parameters)
-        if parameters.get("c") == math.inf:
-            parameters["c"] = "inf"  # JSON has no infinity
-        return {**content, **lists, "parameters": parameters}
+    def facts(self) -> list[Fact]:
+        """Return the strongest pairs."""
+        return ranked(self._leading(), self._count)
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Pairwise:
-        """Rebuild a result from ``to_dict`` or from parsed JSON."""
-        try:
-            parameters = dict(content["parameters"])
-            if parameters.get("c") == "inf":
-                parameters["c"] = math.inf
-            return cls(**{**content, "parameters": parameters})
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                "this Pairwise", f"it is not complete ({error})", "pass what to_dict returned"
-            ) from None
-
-    def to_json(self) -> str:
-        """Return the result as one line of JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Pairwise:
-        """Rebuild a result from ``to_json``."""
-        try:
-            content = json.loads(text)
-        except (TypeError, ValueError) as error:
-            raise InputError("this text", f"it is not JSON ({error})", "pass to_json's") from None
-        return cls.from_dict(content)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pairwise) and all(
-            _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.statistic, self.names, self.others, self.n, self.permutations))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through __init__, since an unpickled array is writeable again.
-        content = {field.name: getattr(self, field.name) for field in fields(self)}
-        return partial(type(self), **{**content, "parameters": dict(self.parameters)}), ()
-
-    def _facts(self) -> dict[str, str]:
-        """Return what fixed the computation, but not what is long."""
-        plain = {k: v for k, v in self.parameters.items() if isinstance(v, int | float | str)}
-        facts = {k: f"{v:.6g}" if isinstance(v, float) else str(v) for k, v in plain.items()}
+    def provenance(self) -> dict[str, str]:
+        """Return how it was computed."""
+        columns = len(self.names) + len(self.others or ())
+        made = {
+            "statistic": self.statistic,
+            "records (n)": f"{self.n:,}",
+            "columns": f"{columns:,}",
+            **flatten(self.parameters),
+        }
         if self.permutations is not None:
-            facts["permutations"] = str(self.permutations)
-        return {"n": str(self.n), **facts}
+            made["permutations"] = f"{self.permutations:,}"
+        return made
+
+    def _fixed(self) -> dict[str, str]:
+        """Return what fixed the computation, but not what is long."""
+        short = {k: v for k, v in self.parameters.items() if isinstance(v, int | float | str)}
+        fixed = {k: f"{v:.6g}" if isinstance(v, float) else str(v) for k, v in short.items()}
+        if self.permutations is not None:
+            fixed["permutations"] = str(self.permutations)
+        return {"n": str(self.n), **fixed}
 
     def _size(self) -> str:
         widths = [self.names] if self.others is None else [self.names, self.others]
@@ -258,55 +334,25 @@ class Pairwise:
 
     def _leading(self) -> list[tuple[str, str]]:
         """Return the strongest pairs with their numbers, as text."""
-        places = leading.largest(self.mic, leading.SHOWN)
-        numbers = [f"{score:.4f}" for score in self.mic[places]]
+        positions = strongest(self.mic)
+        numbers = [f"{score:.4f}" for score in self.mic[positions]]
         if self.pvalues is not None:
-            chances = [format_ceil(p, 2) for p in self.pvalues[places].tolist()]
+            chances = [format_ceil(p, 2) for p in self.pvalues[positions].tolist()]
             numbers = [f"{s} (p = {p})" for s, p in zip(numbers, chances, strict=True)]
-        rows = self._rows(places)
+        rows = self._rows(positions)
         return [(f"{x}, {y}", number) for (x, y, _), number in zip(rows, numbers, strict=True)]
 
-    def __repr__(self) -> str:
-        facts = ", ".join(f"{name}={text}" for name, text in self._facts().items())
-        rows = leading.lines(self._leading(), self._count)
-        return f"Pairwise({self.statistic}: {self._size()}, {facts}){rows}"
+    def _summary(self) -> str:
+        fixed = ", ".join(f"{name}={text}" for name, text in self._fixed().items())
+        return f"{self.statistic}: {self._size()}, {fixed}"
+
+    def _listing(self) -> Sequence[str]:
+        return listed(self._leading(), self._count)
 
     def _repr_html_(self) -> str:
-        rows = leading.ranks(self._leading(), self._count)
-        facts = {"statistic": self.statistic, "size": self._size(), **self._facts()}
-        return html.table({**rows, **facts})
-
-
-def _owned(values: object, name: str, count: int) -> NDArray[Any]:
-    """Return a read-only copy of numbers, one for each pair."""
-    whole = name == "records"
-    if whole and np.asarray(values).dtype.kind not in "iu":
-        raise InputError(name, "these are no whole numbers", "pass integers")
-    # A None of JSON becomes NaN.
-    array: NDArray[Any] = np.array(values, np.int64 if whole else np.float64)
-    if array.shape != (count,):
-        raise InputError(
-            f"{name} of shape {array.shape}", f"there are {count} pairs", "pass a number for each"
-        )
-    array.setflags(write=False)
-    return array
+        fixed = {"statistic": self.statistic, "size": self._size(), **self._fixed()}
+        return html_table([*self.facts(), *(Fact(*row) for row in fixed.items())])
 
 
 def _within(pvalues: Floats) -> NDArray[np.bool_]:
     return np.isnan(pvalues) | ((pvalues >= 0) & (pvalues <= 1))
-
-
-def _listed(values: NDArray[Any] | None) -> list[Any] | None:
-    """Return an array as a list, with None for NaN, which JSON does not know."""
-    if values is None:
-        return None
-    plain: list[Any] = values.tolist()
-    for gap in np.flatnonzero(np.isnan(values)):
-        plain[gap] = None
-    return plain
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other, equal_nan=True)
-    return type(one) is type(other) and bool(one == other)

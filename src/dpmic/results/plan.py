@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpmic._format import format_ceil
 from dpmic.data import Backend, build
+from dpmic.results._base import PLAIN, Fact, Form, Result, as_metadata
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Expected", "Kind", "Plan"]
+__all__ = ["Expected", "Plan", "Quantity"]
 
-Kind = Literal["value", "estimate"]
+Quantity = Literal["value", "estimate"]
 
 HEADS = ("mechanism", "bounds", "noise scale", "error", "(90%)")
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+@dataclass(frozen=True, eq=False, repr=False)
+class Expected(Result):
     """What a default release by one mechanism would err by, at one n and epsilon.
 
     Attributes
@@ -30,7 +31,7 @@ class Expected:
     needs_bounds : bool
         Whether bounds must be known.
     n, epsilon : int, float or None
-        Where: as given, or the smallest that reaches the wished error; None if none does.
+        Where: as given, or the smallest that reaches the target error; None if none does.
     scale : float or None
         The scale of the noise there.
     value, estimate : float or None
@@ -53,12 +54,33 @@ class Expected:
     value_upper: float | None
     estimate: float | None
     estimate_upper: float | None
-    curve: tuple[tuple[float, float], ...] = field(repr=False)
+    curve: tuple[tuple[float, float], ...]
     note: str = ""
 
+    def facts(self) -> list[Fact]:
+        """Return every number but the curve."""
+        return [Fact(name, _text(value)) for name, value in self.record().items()]
 
-@dataclass(frozen=True, repr=False)
-class Plan:
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as one flat row, without the curve."""
+        return {name: value for name, value in self.to_dict().items() if name != "curve"}
+
+    def _sound(self) -> bool:
+        return all(len(point) == 2 for point in self.curve) and isinstance(self.mechanism, str)
+
+    def _summary(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self.record().items())
+
+
+def _expected(rows: Any) -> tuple[Expected, ...]:
+    return tuple(Expected.from_dict(row) for row in rows)
+
+
+ROWS = as_metadata(Form(PLAIN.keep, PLAIN.write, _expected))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Result):
     """The expected error of every mechanism; ``plan["micr-laplace"]`` is one row.
 
     Attributes
@@ -78,11 +100,11 @@ class Plan:
     n: int | None
     epsilon: float | None
     error: float | None
-    of: Kind
+    of: Quantity
     rows_per_person: int
     guess: float
     guess_upper: float
-    rows: tuple[Expected, ...]
+    rows: tuple[Expected, ...] = field(metadata=ROWS)
 
     @property
     def sought(self) -> Literal["n", "epsilon", "error"]:
@@ -99,12 +121,12 @@ class Plan:
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """Return one row for each mechanism, as a pandas, polars or pyarrow frame."""
-        names = [name for name in Expected.__dataclass_fields__ if name != "curve"]
-        return build({name: [getattr(row, name) for row in self.rows] for name in names}, backend)
+        records = [row.record() for row in self.rows]
+        return build({name: [record[name] for record in records] for name in records[0]}, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the expected error against epsilon, or n where that was sought; needs matplotlib."""
-        from dpmic.plots.plans import plan
+        from dpmic.plots import plan
 
         return plan(self, ax)
 
@@ -120,19 +142,21 @@ class Plan:
             known.append(f"up to {self.rows_per_person} rows for each person")
         return ", ".join(known)
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """What the plan is for."""
         if self.error is None:
             return f"Plan for {self.given}"
         return (
             f"Plan for {self.given}: an expected error of the {self.of} of at most {self.error:g}"
         )
 
-    def _table(self) -> list[list[str]]:
+    def table(self) -> list[list[str]]:
         """Return the head and one line for each mechanism, and one for the constant."""
         extra = [] if self.sought == "error" else [f"smallest {self.sought}"]
         lines = [[HEADS[0], *extra, *HEADS[1:]]]
         for row in self.rows:
-            found = {"n": _whole(row.n), "epsilon": _loss(row.epsilon), "error": ""}[self.sought]
+            found = {"n": _size(row.n), "epsilon": _loss(row.epsilon), "error": ""}[self.sought]
             errors = getattr(row, self.of), getattr(row, f"{self.of}_upper")
             bounds = "needed" if row.needs_bounds else "not needed"
             numbers = map(_digits, (row.scale, *errors))
@@ -141,7 +165,7 @@ class Plan:
         lines.append(["always 0.5", *(["-"] if extra else []), "not needed", "-", *guess])
         return lines
 
-    def _remarks(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """Return what is said below the table."""
         return [
             f"Error: the expected distance of a release's {self.of} from MIC*. (90%): the error "
@@ -150,20 +174,39 @@ class Plan:
             *(f"{row.mechanism}: " + row.note + "." for row in self.rows if row.note),
         ]
 
+    def facts(self) -> list[Fact]:
+        """Return the expected error of each mechanism."""
+        return [
+            Fact(row.mechanism, _digits(getattr(row, self.of)), f"error of the {self.of}")
+            for row in self.rows
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Return what was asked, and a flat row for each mechanism."""
+        asked = {name: getattr(self, name) for name in ("n", "epsilon", "error", "of")}
+        return {**asked, "rows": [row.record() for row in self.rows]}
+
+    def _sound(self) -> bool:
+        asked = sum(given is None for given in (self.n, self.epsilon, self.error)) == 1
+        return asked and self.of in get_args(Quantity) and len(self.rows) > 0
+
+    def _summary(self) -> str:
+        return self.title
+
     def __repr__(self) -> str:
-        lines = self._table()
+        lines = self.table()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        shown = [
+        aligned = [
             "  ".join(
                 text.ljust(width) if i == 0 else text.rjust(width)
                 for i, (text, width) in enumerate(zip(line, widths, strict=True))
             ).rstrip()
             for line in lines
         ]
-        return "\n".join([self._title(), *shown, *self._remarks()])
+        return "\n".join([self.title, *aligned, *self.remarks()])
 
     def _repr_html_(self) -> str:
-        head, *lines = self._table()
+        head, *lines = self.table()
         heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
         body = "".join(
             f'<tr><th scope="row" style="text-align:left">{escape(first)}</th>'
@@ -171,18 +214,22 @@ class Plan:
             + "</tr>"
             for first, *rest in lines
         )
-        remarks = "".join(f"<p>{escape(text)}</p>" for text in self._remarks())
+        remarks = "".join(f"<p>{escape(text)}</p>" for text in self.remarks())
         return (
-            f"<table><caption>{escape(self._title())}</caption>"
+            f"<table><caption>{escape(self.title)}</caption>"
             f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{remarks}"
         )
+
+
+def _text(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _digits(number: float | None) -> str:
     return "-" if number is None else f"{number:.3g}"
 
 
-def _whole(n: int | None) -> str:
+def _size(n: int | None) -> str:
     return "none" if n is None else f"{n:,}"
 
 

@@ -1,26 +1,81 @@
-"""The score of two variables and its best grid."""
+"""The score of two variables: a characteristic matrix, what is read off it, and its best grid."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpmic.errors import InputError
-from dpmic.results import html
-from dpmic.results.mine import MineStatistics
+from dpmic import _validate
+from dpmic.errors import InputError, ParameterError
+from dpmic.results._base import INFINITE, MATRIX, Fact, Form, Result, as_metadata, flatten, plain
+from dpmic.statistics import summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Grid", "Score"]
+__all__ = ["Grid", "MineStatistics", "Score"]
 
 Floats = NDArray[np.float64]
+
+
+class MineStatistics:
+    """For results that have a ``matrix``."""
+
+    @property
+    def _matrix(self) -> Floats:
+        """The characteristic matrix, by whatever means the result has it."""
+        matrix: Floats = self.matrix  # type: ignore[attr-defined]
+        return matrix
+
+    @property
+    def mic(self) -> float:
+        """Maximal Information Coefficient: the largest entry, from 0 to 1."""
+        return summaries.mic(self._matrix)
+
+    @property
+    def axes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of rows k and of columns l along the matrix."""
+        parts = np.arange(2, self._matrix.shape[0] + 2)
+        return parts, parts
+
+    def tic(self, *, normalised: bool = False) -> float:
+        """Total Information Coefficient: the sum of the entries, or their mean."""
+        return summaries.tic(self._matrix, normalised=normalised)
+
+    @property
+    def mas(self) -> float:
+        """Maximum Asymmetry Score: how much it matters which variable has more parts."""
+        return summaries.mas(self._matrix)
+
+    @property
+    def mev(self) -> float:
+        """Maximum Edge Value: the largest entry with two rows or two columns."""
+        return summaries.mev(self._matrix)
+
+    def mcn(self, eps: float = 0.0) -> float:
+        """Minimum Cell Number: log2 of the fewest cells that reach (1 - eps) MIC.
+
+        The comparison forgives 1e-4, as minepy's does.
+        """
+        share = _validate.real(eps, "eps")
+        if not 0 <= share <= 1:
+            raise ParameterError(f"eps = {eps!r}", "eps is a share of MIC", "pass 0 <= eps <= 1")
+        return summaries.mcn(self._matrix, share)
+
+    def mcn_general(self) -> float:
+        """Minimum Cell Number at eps = 1 - MIC: fewer cells suffice for a noisy relation."""
+        return self.mcn(1 - self.mic)
+
+    def gmic(self, p: float = -1.0) -> float:
+        """Generalised mean, of order p, of the best score within each number of cells.
+
+        Each entry is replaced by the largest one with at most as many cells (Luedtke and Tran
+        2013); p = 0 is the geometric mean and p = inf the MIC.
+        """
+        return summaries.gmic(self._matrix, _validate.real(p, "p"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +103,15 @@ class Grid:
         return table
 
 
-@dataclass(frozen=True, eq=False)
-class Score(MineStatistics):
+def _grid(fields: Any) -> Grid:
+    return Grid(fields["k"], fields["l"], tuple(fields["x"]), tuple(fields["y"]))
+
+
+GRID = as_metadata(Form(lambda grid: grid, plain, _grid))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Score(MineStatistics, Result):
     """The dependence between two variables: a characteristic matrix and what is read off it.
 
     ``float(score)`` is the MIC. A score holds no data, only the matrix, the best grid's cuts
@@ -62,7 +124,7 @@ class Score(MineStatistics):
     n : int
         Records used, after missing ones were dropped.
     B, c : float
-        The most cells in a grid, and master parts for each wished part.
+        The most cells in a grid, and master parts for each part.
     master, ties : str
         How masters are sized and tied values treated.
     bounds : tuple or None
@@ -77,17 +139,12 @@ class Score(MineStatistics):
     statistic: str
     n: int
     B: float
-    c: float
+    c: float = field(metadata=INFINITE)
     master: str
     ties: str
     bounds: tuple[tuple[float, float], tuple[float, float]] | None
-    grid: Grid
-    matrix: Floats
-
-    def __post_init__(self) -> None:
-        matrix = np.array(self.matrix, np.float64)
-        matrix.setflags(write=False)
-        object.__setattr__(self, "matrix", matrix)
+    grid: Grid = field(metadata=GRID)
+    matrix: Floats = field(metadata=MATRIX)
 
     def plot(self, x: Any, y: Any, ax: Axes | None = None, *, data: Any = None) -> Axes:
         """Draw the points and the best grid; returns the matplotlib axes.
@@ -96,7 +153,7 @@ class Score(MineStatistics):
         left out. Needs matplotlib (``pip install 'dpmic[plots]'``).
         """
         from dpmic.data import pair
-        from dpmic.plots.scores import scatter
+        from dpmic.plots import scatter
 
         points = pair(x, y, data=data, missing="drop")
         if points.x.size != self.n:
@@ -107,77 +164,46 @@ class Score(MineStatistics):
             )
         return scatter(self, points, ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        rows = [row[~np.isnan(row)].tolist() for row in self.matrix]
-        c = "inf" if math.isinf(self.c) else self.c  # JSON has no infinity
-        return {**fields, "c": c, "grid": asdict(self.grid), "matrix": rows}
+    def facts(self, x: str = "x", y: str = "y") -> list[Fact]:
+        """Return the MINE statistics and the best grid, of columns that are called x and y."""
+        total = self.tic(normalised=True)
+        return [
+            Fact("MIC", f"{self.mic:.4f}", "strength, from 0 to 1"),
+            Fact("TIC, normalised", f"{total:.4f}", "mean over all grids"),
+            Fact("MAS", f"{self.mas:.4f}", "how far from monotone"),
+            Fact("MEV", f"{self.mev:.4f}", "how close to a function"),
+            Fact("MCN", f"{self.mcn():.4f}", "log2 of the cells needed"),
+            Fact("grid", f"{self.grid.k} x {self.grid.l}", f"rows on {y} x columns on {x}"),
+            Fact("n", f"{self.n}", "records used"),
+        ]
 
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Score:
-        """Rebuild a score from ``to_dict`` or from parsed JSON."""
-        try:
-            rows, grid, bounds = fields["matrix"], fields["grid"], fields["bounds"]
-            matrix = np.full((len(rows), len(rows)), np.nan)
-            for i, row in enumerate(rows):
-                matrix[i, : len(row)] = row
-            rebuilt = {
-                "c": float(fields["c"]),
-                "bounds": None if bounds is None else (tuple(bounds[0]), tuple(bounds[1])),
-                "grid": Grid(grid["k"], grid["l"], tuple(grid["x"]), tuple(grid["y"])),
-                "matrix": matrix,
-            }
-            score = cls(**{**fields, **rebuilt})
-            score.mic  # noqa: B018 - an empty matrix has none
-        except (IndexError, KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                "this score", f"it is not complete ({error})", "pass what to_dict returned"
-            ) from None
-        return score
+    def provenance(self) -> dict[str, str]:
+        """Return how it was computed."""
+        fixed = {"B": self.B, "c": self.c, "master": self.master, "ties": self.ties}
+        if self.bounds is not None:
+            fixed |= dict(zip(("x bounds", "y bounds"), self.bounds, strict=True))
+        return {"statistic": self.statistic, "records (n)": f"{self.n:,}", **flatten(fixed)}
 
-    def to_json(self) -> str:
-        """Return the score as one line of JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def record(self) -> dict[str, Any]:
+        """Return the MINE statistics as one flat row."""
+        return {
+            "mic": self.mic,
+            "tic": self.tic(normalised=True),
+            "mas": self.mas,
+            "mev": self.mev,
+            "mcn": self.mcn(),
+            "n": self.n,
+            "statistic": self.statistic,
+        }
 
-    @classmethod
-    def from_json(cls, text: str) -> Score:
-        """Rebuild a score from ``to_json``."""
-        try:
-            fields = json.loads(text)
-        except ValueError as error:
-            raise InputError("this text", f"it is not JSON ({error})", "pass to_json's") from None
-        return cls.from_dict(fields)
+    def _sound(self) -> bool:
+        return self.mic >= 0  # an empty matrix has none, and raises
+
+    def _summary(self) -> str:
+        return (
+            f"{self.statistic}: mic={self.mic:.6g}, n={self.n}, B={self.B:.6g}, "
+            f"c={self.c:g}, grid={self.grid.k}x{self.grid.l}"
+        )
 
     def __float__(self) -> float:
         return self.mic
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Score) and self.to_dict() == other.to_dict()
-
-    def __hash__(self) -> int:
-        return hash((self.statistic, self.n, self.B, self.grid, self.matrix.tobytes()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through __init__, since an unpickled array is writeable again.
-        return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)
-
-    def __repr__(self) -> str:
-        return (
-            f"Score({self.statistic}: mic={self.mic:.6g}, n={self.n}, B={self.B:.6g}, "
-            f"c={self.c:g}, grid={self.grid.k}x{self.grid.l})"
-        )
-
-    def _repr_html_(self) -> str:
-        rows = {
-            "MIC": f"{self.mic:.4f}",
-            "TIC, normalised": f"{self.tic(normalised=True):.4f}",
-            "MAS": f"{self.mas:.4f}",
-            "MEV": f"{self.mev:.4f}",
-            "MCN": f"{self.mcn():.4f}",
-            "best grid": f"{self.grid.k} rows, {self.grid.l} columns",
-            "records": f"{self.n}",
-            "computed with": f"{self.statistic}, B = {self.B:.6g}, c = {self.c:g}, "
-            f"master {self.master}, ties {self.ties}",
-        }
-        return html.table(rows)

@@ -1,30 +1,85 @@
-"""What a published value says of MIC*: post-processing, at no cost of privacy."""
+"""What follows from a published value and its noise: post-processing, at no cost of privacy.
+
+The one place where a scale becomes a probability, for the noise alone and for MIC*.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal
 
+from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.parameters import interval, tuned
-from dpmic.results import noises
 
 if TYPE_CHECKING:
-    from dpmic.results.histogram_release import HistogramRelease
-    from dpmic.results.pairs import ScoredPairs
-    from dpmic.results.release import Release
+    from dpmic.results.release import HistogramRelease, Release
+    from dpmic.results.screening import ScoredPairs
 
-__all__ = ["COVERS", "FIXED", "Evidence", "Shown", "shown"]
+__all__ = [
+    "ESTIMATE_COVERS",
+    "NAMED_BEFOREHAND",
+    "NOISE_COVERS",
+    "Evidence",
+    "KnownEstimates",
+    "Noise",
+    "half_width",
+    "known_estimates",
+    "level_of",
+    "mean",
+    "noise_interval",
+]
 
-COVERS = "95%; covers the privacy noise and sampling error where records fill most of their bounds"
+Noise = Literal["laplace", "gaussian"]
+
+NOISE_COVERS = "95%; covers the privacy noise, not sampling error"
+"""What every display says of the interval of a value."""
+
+ESTIMATE_COVERS = (
+    "95%; covers the privacy noise and sampling error where records fill most of their bounds"
+)
 """What every display says of the interval of an estimate."""
 
-FIXED = "Each holds for a pair named beforehand, not for one chosen for its strength."
+NAMED_BEFOREHAND = "Each holds for a pair named beforehand, not for one chosen for its strength."
 """What displays say of the intervals of several estimates."""
 
 NEARLY = 1e-5
 """How far an epsilon that is read off a result may be from the one that chose its grids."""
+
+
+def half_width(noise: str, scale: float, level: float) -> float:
+    """Return what noise does not exceed, in absolute value, with probability ``level``.
+
+    Examples
+    --------
+    >>> round(half_width("laplace", 1.0, 0.95), 3), round(half_width("gaussian", 1.0, 0.95), 3)
+    (2.996, 1.96)
+    """
+    share = level_of(level)
+    if noise == "laplace":
+        return -scale * math.log1p(-share)  # P(|noise| > h) = exp(-h / scale)
+    return scale * NormalDist().inv_cdf((1 + share) / 2)
+
+
+def level_of(level: object) -> float:
+    """Check the level of an interval."""
+    share = _validate.real(level, "level")
+    if not 0 < share < 1:
+        raise ParameterError(f"level = {level!r}", "it is a probability", "pass 0.95")
+    return share
+
+
+def mean(noise: str, scale: float) -> float:
+    """Return the expected absolute noise."""
+    return scale * (1 if noise == "laplace" else math.sqrt(2 / math.pi))
+
+
+def noise_interval(value: float, half: float) -> tuple[float, float]:
+    """Return an interval around a value in [0, 1]."""
+    return max(value - half, 0.0), min(value + half, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +87,28 @@ class Evidence:
     """How scores are distributed for each MIC*, and the noise that a value has besides."""
 
     scores: interval.Scores
-    kind: interval.Kind
+    noise: interval.ScoreNoise
     scale: float
 
     @classmethod
     def of_noise(
-        cls, result: Release | ScoredPairs, mechanism: str, kind: interval.Kind = "laplace"
+        cls, result: Release | ScoredPairs, mechanism: str, noise: Noise = "laplace"
     ) -> Evidence:
         """Return that of scores with noise.
 
         Their grids suit the epsilon for which one score would have that noise. Beyond the table
         of grids its end holds, so scores are known at every epsilon.
         """
-        noise = noises.mean(kind, result.scale)
-        epsilon = result.sensitivity / noise / result.rows_per_person
+        epsilon = result.sensitivity / mean(noise, result.scale) / result.rows_per_person
         _refuse_few(mechanism, result.n)
-        _refuse_own(
+        _refuse_other_grids(
             result.parameters,
             [
                 {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
                 for near in (tuned.lookup(mechanism, result.n, e) for e in _around(epsilon))
             ],
         )
-        return cls(interval.lookup(mechanism, result.n, epsilon), kind, result.scale)
+        return cls(interval.lookup(mechanism, result.n, epsilon), noise, result.scale)
 
     @classmethod
     def of_counts(cls, result: HistogramRelease) -> Evidence:
@@ -68,7 +122,7 @@ class Evidence:
                 f"noisy histograms were simulated for {least:g} to {most:g}",
                 "release with such an epsilon, or use mechanism='micr-laplace'",
             )
-        _refuse_own(
+        _refuse_other_grids(
             result.parameters,
             [
                 {"m": near.m, "B": near.B}
@@ -79,8 +133,8 @@ class Evidence:
 
     def interval(self, value: float, estimate: float, level: float) -> tuple[float, float]:
         """Return what MIC* may be; the estimate, which minimises an error, is always in it."""
-        share = noises.probability(level)
-        low, high = self.scores.interval(value, self.kind, self.scale, share)
+        share = level_of(level)
+        low, high = self.scores.interval(value, self.noise, self.scale, share)
         return min(low, estimate), max(high, estimate)
 
 
@@ -100,23 +154,23 @@ def _refuse_few(mechanism: str, n: int) -> None:
         )
 
 
-def _named(default: Any) -> str:
+def _written(default: Any) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _refuse_own(parameters: Mapping[str, Any], known: list[dict[str, Any]]) -> None:
+def _refuse_other_grids(parameters: Mapping[str, Any], known: list[dict[str, Any]]) -> None:
     """Refuse grids other than the default ones: how their scores relate to MIC* is not known."""
     for name, default in known[0].items():
         if name in parameters and parameters[name] not in [near[name] for near in known]:
             raise ParameterError(
                 f"{name} = {parameters[name]!r}",
-                f"how scores relate to MIC* was measured for the default {_named(default)} alone",
+                f"how scores relate to MIC* was measured for the default {_written(default)} alone",
                 f"release without {name}, or use interval(), which is about the noise alone",
             )
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class KnownEstimates:
     """The estimates of a result as displays show them, or why there is nothing to show.
 
     ``rows`` have the estimate and the ends of its interval, for each pair.
@@ -126,11 +180,13 @@ class Shown:
     note: str
 
 
-def shown(guesses: Sequence[float], ends: Callable[[], Sequence[tuple[float, float]]]) -> Shown:
+def known_estimates(
+    guesses: Sequence[float], ends: Callable[[], Sequence[tuple[float, float]]]
+) -> KnownEstimates:
     """Return estimates with their intervals; after a release no display may fail."""
     try:
         known = ends()
     except ParameterError as refused:
-        return Shown(((None, None, None),) * len(guesses), f"not known: {refused.reason}")
+        return KnownEstimates(((None, None, None),) * len(guesses), f"not known: {refused.reason}")
     rows = zip(guesses, known, strict=True)
-    return Shown(tuple((guess, low, high) for guess, (low, high) in rows), COVERS)
+    return KnownEstimates(tuple((guess, low, high) for guess, (low, high) in rows), ESTIMATE_COVERS)

@@ -10,23 +10,25 @@ steps in the parameters, never promise an accuracy that more data would not keep
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Errors", "Surface", "constant", "provenance", "surfaces"]
+from dpmic.parameters import stored
+
+__all__ = ["QUANTITIES", "Errors", "Surface", "constant", "provenance", "surfaces"]
 
 Floats = NDArray[np.float64]
 
-KINDS = ("value", "value_upper", "estimate", "estimate_upper")
+QUANTITIES = ("value", "value_upper", "estimate", "estimate_upper")
 ENOUGH = 1 + 1e-9
-"""A wished error is reached up to this factor, so that rounding decides nothing."""
+"""A target error is reached up to this factor, so that rounding decides nothing."""
+
+_stored = partial(stored, "errors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Surface:
-    """The errors of one mechanism: logarithms [kind, n, epsilon] that fall along both axes."""
+    """The errors of one mechanism: logarithms [quantity, n, epsilon] that fall along both axes."""
 
     n: Floats
     epsilon: Floats
@@ -53,7 +55,9 @@ class Surface:
         n = sorted({row["n"] for row in rows})
         epsilon = sorted({row["epsilon"] for row in rows})
         entries = {(row["n"], row["epsilon"]): row for row in rows}
-        table = np.array([[[entries[i, j][kind] for j in epsilon] for i in n] for kind in KINDS])
+        table = np.array(
+            [[[entries[i, j][quantity] for j in epsilon] for i in n] for quantity in QUANTITIES]
+        )
         for axis in (1, 2):
             table = np.flip(np.maximum.accumulate(np.flip(table, axis), axis), axis)
         return cls(np.array(n, np.float64), np.array(epsilon, np.float64), np.log(table))
@@ -63,48 +67,48 @@ class Surface:
         along = self._at_epsilon(epsilon)
         return Errors(*(math.exp(_between(self.n, n, logs)) for logs in along))
 
-    def along_n(self, kind: str, epsilon: float) -> list[tuple[float, float]]:
+    def along_n(self, quantity: str, epsilon: float) -> list[tuple[float, float]]:
         """Return (n, error) at the table's n; straight lines between them on log axes."""
-        return list(zip(self.n.tolist(), self._nodes(kind, epsilon=epsilon), strict=True))
+        return list(zip(self.n.tolist(), self._nodes(quantity, epsilon=epsilon), strict=True))
 
-    def along_epsilon(self, kind: str, n: float) -> list[tuple[float, float]]:
+    def along_epsilon(self, quantity: str, n: float) -> list[tuple[float, float]]:
         """Return (epsilon, error) at the table's epsilon."""
-        return list(zip(self.epsilon.tolist(), self._nodes(kind, n=n), strict=True))
+        return list(zip(self.epsilon.tolist(), self._nodes(quantity, n=n), strict=True))
 
-    def least_n(self, kind: str, wished: float, epsilon: float) -> int | None:
-        """Return the smallest n whose error is at most the wished one, if there is any."""
-        found = _crossing(self.along_n(kind, epsilon), wished * ENOUGH)
+    def least_n(self, quantity: str, target: float, epsilon: float) -> int | None:
+        """Return the smallest n whose error is at most the target, if there is any."""
+        found = _crossing(self.along_n(quantity, epsilon), target * ENOUGH)
         if found is None:
             return None
         n = math.ceil(found)
-        # Rounding may have missed a whole number by one.
-        while n > self.n[0] and self.reaches(kind, wished, n - 1, epsilon):
+        # Rounding may have missed an integer by one.
+        while n > self.n[0] and self.reaches(quantity, target, n - 1, epsilon):
             n -= 1
-        while not self.reaches(kind, wished, n, epsilon):
+        while not self.reaches(quantity, target, n, epsilon):
             n += 1
         return n
 
-    def least_epsilon(self, kind: str, wished: float, n: float) -> float | None:
-        """Return the smallest epsilon whose error is at most the wished one, if there is any."""
+    def least_epsilon(self, quantity: str, target: float, n: float) -> float | None:
+        """Return the smallest epsilon whose error is at most the target, if there is any."""
         # Half of what counts as reached is left for rounding.
-        return _crossing(self.along_epsilon(kind, n), wished * (1 + (ENOUGH - 1) / 2))
+        return _crossing(self.along_epsilon(quantity, n), target * (1 + (ENOUGH - 1) / 2))
 
-    def reaches(self, kind: str, wished: float, n: float, epsilon: float) -> bool:
-        """Tell whether an error is at most the wished one."""
-        return bool(getattr(self.at(n, epsilon), kind) <= wished * ENOUGH)
+    def reaches(self, quantity: str, target: float, n: float, epsilon: float) -> bool:
+        """Return whether an error is at most the target."""
+        return bool(getattr(self.at(n, epsilon), quantity) <= target * ENOUGH)
 
     def _nodes(
-        self, kind: str, *, n: float | None = None, epsilon: float | None = None
+        self, quantity: str, *, n: float | None = None, epsilon: float | None = None
     ) -> list[float]:
         """Return the errors along one axis, at one place of the other."""
-        which = KINDS.index(kind)
+        which = QUANTITIES.index(quantity)
         if epsilon is not None:
             return [math.exp(log) for log in self._at_epsilon(epsilon)[which]]
         assert n is not None
         return [math.exp(_between(self.n, n, logs)) for logs in self.logs[which].T]
 
     def _at_epsilon(self, epsilon: float) -> list[list[float]]:
-        """Return logarithms [kind][n] at one epsilon."""
+        """Return logarithms [quantity][n] at one epsilon."""
         return [[_between(self.epsilon, epsilon, row) for row in own] for own in self.logs]
 
 
@@ -113,13 +117,13 @@ def _between(axis: Floats, place: float, logs: Floats | list[float]) -> float:
     return float(np.interp(math.log(place), np.log(axis), logs))
 
 
-def _crossing(curve: list[tuple[float, float]], wished: float) -> float | None:
+def _crossing(curve: list[tuple[float, float]], target: float) -> float | None:
     """Return where a falling curve, straight on log axes, comes down to an error."""
-    if curve[0][1] <= wished:
+    if curve[0][1] <= target:
         return curve[0][0]
     for (left, high), (right, low) in itertools.pairwise(curve):
-        if low <= wished:
-            share = math.log(high / wished) / math.log(high / low)
+        if low <= target:
+            share = math.log(high / target) / math.log(high / low)
             return float(min(left * (right / left) ** share, right))
     return None
 
@@ -131,8 +135,8 @@ def provenance() -> dict[str, Any]:
 
 def constant() -> tuple[float, float]:
     """Return the mean and the upper quantile of the error of 0.5, whatever the data are."""
-    stored = _stored()["constant"]
-    return float(stored["mean"]), float(stored["upper"])
+    known = _stored()["constant"]
+    return float(known["mean"]), float(known["upper"])
 
 
 @lru_cache(maxsize=1)
@@ -148,9 +152,3 @@ def surfaces() -> dict[str, Surface]:
     for row in _stored()["rows"]:
         rows.setdefault(row["mechanism"], []).append(row)
     return {mechanism: Surface.of(own) for mechanism, own in rows.items()}
-
-
-@lru_cache(maxsize=1)
-def _stored() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath("errors.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))

@@ -7,12 +7,18 @@ import itertools
 import numpy as np
 
 from dpmic._format import format_ceil, format_complement
-from dpmic.report import words
-from dpmic.report.charts import Bar, bars, figure
-from dpmic.report.content import Content, Part, decimals, flat, plural
-from dpmic.report.markup import Cell, Column, cards, pair, table
-from dpmic.report.matrices import MOST, HeatMap, heat_map, strongest
-from dpmic.report.planes import histogram
+from dpmic.report import _words as words
+from dpmic.report._figures import (
+    MOST_COLUMNS,
+    Bar,
+    HeatMap,
+    bars,
+    figure,
+    heat_map,
+    histogram,
+    strongest_part,
+)
+from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
 from dpmic.results import (
     BoundsEstimate,
     HistogramRelease,
@@ -20,39 +26,35 @@ from dpmic.results import (
     PairwiseRelease,
     Release,
     Screening,
-    inference,
-    leading,
+    uncertainty,
 )
-from dpmic.results.histogram_release import BIASED
-from dpmic.results.pairs import ScoredPairs
-from dpmic.results.published import Published, PublishedPair
+from dpmic.results.pairwise import strongest
+from dpmic.results.release import BIASED
 
 __all__ = ["bounds", "counts", "independence", "matrix", "release", "screening"]
 
+Pairs = Screening | PairwiseRelease
 MOST_BARS, MOST_ROWS = 25, 300
 LEGEND = "Bar and dot: the published value. Line: the 95% interval of its noise."
 DIAMOND = "Diamond: the estimate of MIC*."
 
 
 def screening(result: Screening, estimate: bool) -> Content:
-    """Show the chosen pairs."""
-    chosen, total = len(result.pairs), plural(result.candidates, "pair")
-    title = f"The strongest {chosen} of {total}" if chosen < result.candidates else f"All {total}"
+    """Show the selected pairs."""
+    selected, total = len(result.pairs), plural(result.candidates, "pair")
+    title = (
+        f"The strongest {selected} of {total}" if selected < result.candidates else f"All {total}"
+    )
     if result.target is not None:
         title += f" with {result.target}"
-    costs = {
-        "epsilon for the choice": format_ceil(result.selection_epsilon),
-        "epsilon for the values": format_ceil(result.values_epsilon),
-        "scale of the choice": f"{result.selection_scale:.6g}",
-    }
-    chosen_words = (words.CHOSEN,) if chosen < result.candidates else (words.NOISY_CHOICE,)
+    about_order = words.SELECTED if selected < result.candidates else words.NOISY_ORDER
     return Content(
         title=title,
         promise=result.guarantee,
         private=True,
         parts=_pairs(result, estimate),
-        reading=(*_reading(result, estimate), *chosen_words, words.EPSILON),
-        facts={**_facts(result), **_noise(result), **costs},
+        reading=(*_reading(result, estimate), about_order, words.EPSILON),
+        facts=result.provenance(),
     )
 
 
@@ -64,14 +66,13 @@ def matrix(result: PairwiseRelease, estimate: bool) -> Content:
         title += f" with {result.target}"
     else:
         parts = (parts[0], _heat(result), *parts[1:])
-    costs = {"noise": result.noise, "delta": format_ceil(result.delta)}
     return Content(
         title=title,
         promise=result.guarantee,
         private=True,
         parts=parts,
-        reading=(*_reading(result, estimate), words.NOISY_CHOICE, words.EPSILON),
-        facts={**_facts(result), **_noise(result), **costs},
+        reading=(*_reading(result, estimate), words.NOISY_ORDER, words.EPSILON),
+        facts=result.provenance(),
     )
 
 
@@ -86,9 +87,9 @@ def release(result: Release, estimate: bool) -> Content:
     }
     guess = None
     if estimate:
-        shown = result._shown_estimates()
-        numbers |= _guess(shown)
-        guess = shown.rows[0][0]
+        known = result.known_estimates()
+        numbers |= _guess(known)
+        guess = known.rows[0][0]
     row = Bar(result.names, result.value, (low, high), guess)
     told = f"{first} and {second}: {result.value:.4f}, noise from {low:.4f} to {high:.4f}."
     drawing = bars([row], f"The {name} on its scale", told)
@@ -98,7 +99,7 @@ def release(result: Release, estimate: bool) -> Content:
         private=True,
         parts=(Part("The result", cards(numbers) + figure(drawing, _legend(estimate))),),
         reading=(words.MIC, words.CHANCE, *_noise_words(estimate), words.EPSILON),
-        facts={**_facts(result), **_noise(result), "mechanism": result.mechanism},
+        facts=result.provenance(),
     )
 
 
@@ -107,7 +108,7 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
     first, second = result.names
     numbers = {
         f"MIC of the histogram, {BIASED}": decimals(result.value),
-        **(_guess(result._shown_estimates()) if estimate else {}),
+        **(_guess(result.known_estimates()) if estimate else {}),
         "TIC, normalised": decimals(result.tic(normalised=True)),
         "MAS": decimals(result.mas),
         "MEV": decimals(result.mev),
@@ -128,7 +129,7 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
             Part("The noisy histogram", figure(histogram(result), caption) + _counts(result)),
         ),
         reading=(words.MIC, words.COUNTS, *guess, words.MINE, words.EPSILON),
-        facts={**_facts(result), **_noise(result), "mechanism": result.mechanism},
+        facts=result.provenance(),
     )
 
 
@@ -145,7 +146,7 @@ def bounds(result: BoundsEstimate) -> Content:
         private=True,
         parts=(Part("The result", cards(numbers)),),
         reading=(words.OUTSIDE, words.EPSILON),
-        facts=_facts(result),
+        facts=result.provenance(),
     )
 
 
@@ -164,18 +165,18 @@ def independence(result: IndependenceRelease) -> Content:
         reading=(
             words.PVALUE,
             "Cramer's V compares the ranks of the two columns, from 0 for no relation to 1; with "
-            "its noise it may lie outside. It is no MIC.",
+            "its noise it may lie outside. It is not a MIC.",
             words.EPSILON,
         ),
-        facts={**_facts(result), **_noise(result)},
+        facts=result.provenance(),
     )
 
 
-def _guess(shown: inference.Shown) -> dict[str, str]:
+def _guess(known: uncertainty.KnownEstimates) -> dict[str, str]:
     """Return the estimate of MIC* with its interval, as cards."""
-    ((guess, low, high),) = shown.rows
+    ((guess, low, high),) = known.rows
     if guess is None or low is None or high is None:
-        return {"estimate of MIC*": shown.note}
+        return {"estimate of MIC*": known.note}
     return {
         "estimate of MIC*": decimals(guess),
         "its interval, 95%": f"{decimals(low)} to {decimals(high)}",
@@ -186,12 +187,12 @@ def _legend(estimate: bool) -> str:
     return f"{LEGEND} {DIAMOND}" if estimate else LEGEND
 
 
-def _pairs(result: ScoredPairs, estimate: bool) -> tuple[Part, ...]:
+def _pairs(result: Pairs, estimate: bool) -> tuple[Part, ...]:
     """Return the bars and the table of published pairs, the largest value first."""
-    places = leading.largest(np.array(result.values), MOST_ROWS).tolist()
-    named, ends = result._named(), result.interval()
-    shown = result._shown_estimates() if estimate else None
-    guesses = shown.rows if shown else ((None, None, None),) * len(named)
+    places = strongest(np.array(result.values), MOST_ROWS).tolist()
+    named, ends = result.pairs, result.interval()
+    known = result.known_estimates() if estimate else None
+    guesses = known.rows if known else ((None, None, None),) * len(named)
     start = 0 if result.target is None else 1
     rows = [
         Bar(named[i][start:], result.values[i], ends[i], guesses[i][0]) for i in places[:MOST_BARS]
@@ -205,14 +206,14 @@ def _pairs(result: ScoredPairs, estimate: bool) -> tuple[Part, ...]:
         Column("noise interval, 95%"),
     ]
     caption = f"Pairs, the largest value first. {_cut(len(places), len(named))}".strip()
-    if shown is not None:
+    if known is not None:
         columns += [Column("estimate of MIC*"), Column("its interval, 95%")]
-        caption += f" Estimates: {shown.note}. {inference.FIXED}"
+        caption += f" Estimates: {known.note}. {uncertainty.NAMED_BEFOREHAND}"
     cells = (
         (
             *(Cell(pair(*named[i])), Cell(decimals(result.values[i]), result.values[i])),
             _ends(*ends[i]),
-            *(_estimated(*guesses[i]) if shown else ()),
+            *(_estimated(*guesses[i]) if known else ()),
         )
         for i in places
     )
@@ -233,12 +234,13 @@ def _estimated(guess: float | None, low: float | None, high: float | None) -> tu
 
 
 def _heat(result: PairwiseRelease) -> Part:
-    whole = HeatMap(result.matrix, result.names, result.names)
-    part = strongest(whole)
+    complete = HeatMap(result.matrix, result.names, result.names)
+    part = strongest_part(complete)
     drawing = heat_map(part, "Published values of all pairs")
     caption = "The published values, noise included: the fuller the colour, the larger."
-    if len(part.rows) < len(whole.rows):
-        caption += f" {MOST} of {len(whole.rows)} columns are shown, those of the largest values."
+    if len(part.rows) < len(complete.rows):
+        caption += f" {MOST_COLUMNS} of {len(complete.rows)} columns are shown, "
+        caption += "those of the largest values."
     return Part("All pairs", figure(drawing, caption))
 
 
@@ -261,35 +263,10 @@ def _cut(shown: int, total: int) -> str:
     return "" if shown == total else f"The {shown:,} largest of {total:,} are shown."
 
 
-def _reading(result: ScoredPairs, estimate: bool) -> tuple[str, ...]:
+def _reading(result: Pairs, estimate: bool) -> tuple[str, ...]:
     several = (words.SEVERAL,) if len(result.values) > 1 else ()
     return (words.MIC, words.CHANCE, *_noise_words(estimate), *several)
 
 
 def _noise_words(estimate: bool) -> tuple[str, ...]:
     return words.VALUE, words.INTERVAL, *((words.ESTIMATE,) if estimate else ())
-
-
-def _facts(result: Published) -> dict[str, str]:
-    unit = "one record"
-    if result.person is not None:
-        unit = f"one person, by {result.person}; of each only the first record is used"
-    if result.rows_per_person > 1:
-        unit = f"one person, with at most {result.rows_per_person} records"
-        if result.person is not None:
-            unit += f", by {result.person}; further ones are not used"
-    named = {"dataset": result.dataset, "drawn on": result.drawn_on}
-    return {
-        "records (n)": f"{result.n:,}",
-        **{name: words for name, words in named.items() if words is not None},
-        "epsilon": format_ceil(result.epsilon),
-        "protected unit": unit,
-        **flat(result.parameters),
-    }
-
-
-def _noise(result: ScoredPairs | PublishedPair) -> dict[str, str]:
-    return {
-        "sensitivity": f"{result.sensitivity:.6g}",
-        "scale of the noise": f"{result.scale:.6g}",
-    }

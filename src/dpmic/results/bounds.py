@@ -1,19 +1,24 @@
-"""A published range of a column. Nothing here was ever un-noised."""
+"""A published range of a column."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dpmic import _validate
 from dpmic._format import format_complement
 from dpmic._validate import Interval
-from dpmic.results import html
-from dpmic.results.published import Published
+from dpmic.results._base import Fact
+from dpmic.results._published import Published
 
 __all__ = ["BoundsEstimate"]
 
+MOST_DRAWN = 80
+"""Characters of two ends, a count and whether a range was found."""
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BoundsEstimate(Published):
     """A differentially private range of a column, to be used as bounds.
 
@@ -62,38 +67,45 @@ class BoundsEstimate(Published):
             f"[{self.low:.12g}, {self.high:.12g}]."
         )
 
+    def _drawn(self) -> Sequence[float]:
+        return self.low, self.high, self.outside, self.found
+
+    def _drawn_length(self) -> tuple[int, int]:
+        return super()._drawn_length()[0], MOST_DRAWN
+
     def _sound(self) -> bool:
         _validate.interval(self.interval, "x")
         counted = type(self.outside) is int and 0 <= self.outside <= self.n
-        told = type(self.found) is bool and isinstance(self.name, str)
-        return counted and told and 0 < self.failure < 1
+        named = type(self.found) is bool and isinstance(self.name, str)
+        return super()._sound() and counted and named and 0 < self.failure < 1
 
-    def __hash__(self) -> int:
-        return hash((self.interval, self.outside, self.epsilon, self.n, self.name))
+    @property
+    def title(self) -> str:
+        """What the range is of."""
+        return f"The range of {self.name}"
 
-    def __repr__(self) -> str:
+    def facts(self) -> list[Fact]:
+        """Return the range, what may lie outside, and what it cost."""
         if self.found:
-            told = (
+            found = Fact("range", f"{self.low:.12g} to {self.high:.12g}")
+        else:
+            few = "too few records for this epsilon: this is the widest range"
+            found = Fact("range", "none", few)
+        likely = f"with probability {format_complement(self.failure)} or more"
+        outside = Fact("outside", f"{self.outside}", f"records at most, {likely}")
+        return [found, outside, *self._price()]
+
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as one flat row."""
+        names = ("low", "high", "outside", "found", "epsilon", "n")
+        return {"column": self.name, **{name: getattr(self, name) for name in names}}
+
+    def _summary(self) -> str:
+        if self.found:
+            found = (
                 f"{self.low:.12g} to {self.high:.12g}, at most {self.outside} of {self.n} records "
                 f"outside with probability {format_complement(self.failure)} or more"
             )
         else:
-            told = f"none found: {self.n} records are too few for this epsilon"
-        epsilon = self._cost
-        return f"BoundsEstimate(range of {self.name}: {told}; epsilon={epsilon})"
-
-    def _repr_html_(self) -> str:
-        rows = {
-            f"range of {self.name}": f"{self.low:.12g} to {self.high:.12g}",
-            "records outside, at most": f"{self.outside} of {self.n}",
-            "with probability": f"{format_complement(self.failure)} or more",
-            "epsilon": self._cost,
-            "guarantee": self.guarantee,
-        }
-        if not self.found:
-            rows["note"] = "too few records for this epsilon: this is the widest range"
-        return html.table(rows)
-
-    def _drawn_length(self) -> tuple[int, int]:
-        drawn = f"{self.low!r}{self.high!r}{self.outside!r}{self.found}"  # as long as JSON's true
-        return len(drawn), 80
+            found = f"none found: {self.n} records are too few for this epsilon"
+        return f"range of {self.name}: {found}; epsilon={self._cost}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = [
     "CHANCE",
-    "CHOSEN",
     "COUNTS",
     "EPSILON",
     "ESTIMATE",
@@ -13,11 +12,12 @@ __all__ = [
     "INTERVAL",
     "MIC",
     "MINE",
-    "NOISY_CHOICE",
+    "NOISY_ORDER",
     "OUTSIDE",
     "PVALUE",
     "PVALUES",
     "QVALUES",
+    "SELECTED",
     "SEVERAL",
     "TIC",
     "TICE",
@@ -30,10 +30,7 @@ MIC = (
     "records a curve that goes up and down often scores less than 1, even an exact one. MIC says "
     "how strong a relation is, but not its direction or shape, and not what causes what."
 )
-CHANCE = (
-    "Columns that have nothing to do with each other seldom score exactly 0: chance alone gives "
-    "a little, and the more, the fewer records there are."
-)
+CHANCE = "By chance, unrelated columns score a little above 0, more so where there are few records."
 VALUE = (
     "The value is the score of the records with random noise added, kept between 0 and 1. The "
     "noise is what protects each person, and nobody can take it off again."
@@ -55,11 +52,11 @@ SEVERAL = (
     "Each interval holds for its own pair. Of twenty, one may well miss. Where the intervals of "
     "two pairs overlap, do not rely on their order."
 )
-CHOSEN = (
+SELECTED = (
     "The pairs were chosen for their strength, with noise in the choice, too. A pair that is not "
     "listed may be strong all the same; nothing here says anything about it."
 )
-NOISY_CHOICE = (
+NOISY_ORDER = (
     "With many pairs some of the largest values are large only by their noise: look at the "
     "intervals before the order."
 )

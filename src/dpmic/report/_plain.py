@@ -10,13 +10,20 @@ import numpy as np
 from dpmic._format import format_ceil
 from dpmic.data import Pair
 from dpmic.errors import InputError, ParameterError
-from dpmic.report import words
-from dpmic.report.charts import figure, null
-from dpmic.report.content import Content, Part, decimals, flat, plural
-from dpmic.report.markup import Cell, Column, cards, pair, table
-from dpmic.report.matrices import MOST, HeatMap, heat_map, strongest
-from dpmic.report.planes import MOST_POINTS, scatter
-from dpmic.results import IndependenceTest, Pairwise, Score, leading
+from dpmic.report import _words as words
+from dpmic.report._figures import (
+    MOST_COLUMNS,
+    MOST_POINTS,
+    HeatMap,
+    figure,
+    heat_map,
+    null,
+    scatter,
+    strongest_part,
+)
+from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
+from dpmic.results import IndependenceTest, Pairwise, Score
+from dpmic.results.pairwise import strongest
 
 __all__ = ["independence", "matrix", "score"]
 
@@ -39,19 +46,21 @@ def score(result: Score, points: Pair | None) -> Content:
         private=False,
         parts=(Part("The result", _statistics(result)), *_scatter(result, points)),
         reading=(words.MIC, words.CHANCE, words.TIC, words.MINE, *([words.GRID] if points else [])),
-        facts=_facts(result),
+        facts=result.provenance(),
     )
 
 
 def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Content:
     """Show all pairs as a heat map and a table, and the points of one pair if they are there."""
     others = result.names if result.others is None else result.others
-    whole = HeatMap(result.matrix, result.names, others)
-    part = strongest(whole)
+    complete = HeatMap(result.matrix, result.names, others)
+    part = strongest_part(complete)
     name = STATISTICS.get(result.statistic, result.statistic)
     caption = f"{name} of each pair: the fuller the colour, the stronger."
-    if part is not whole:
-        caption += f" Columns of the strongest pairs are shown, at most {MOST} on each side."
+    if part is not complete:
+        caption += (
+            f" Columns of the strongest pairs are shown, at most {MOST_COLUMNS} on each side."
+        )
     reading = [words.MIC, words.CHANCE]
     reading += [words.TIC] if result.tic is not None else []
     reading += [words.PVALUES, words.QVALUES] if result.pvalues is not None else []
@@ -65,7 +74,7 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
             *_scatter(strong, points),
         ),
         reading=(*reading, *([words.GRID] if points else [])),
-        facts=_table_facts(result),
+        facts=result.provenance(),
     )
 
 
@@ -85,11 +94,7 @@ def independence(result: IndependenceTest, points: Pair | None, tested: Score | 
         private=False,
         parts=(Part("The result", cards(numbers)), chance, *_scatter(tested, points)),
         reading=(words.PVALUE, words.TICE, *([words.GRID] if points else [])),
-        facts={
-            "records (n)": f"{result.n:,}",
-            "permutations": f"{result.permutations:,}",
-            **flat({"B": result.B, "c": result.c}),
-        },
+        facts=result.provenance(),
     )
 
 
@@ -133,7 +138,7 @@ def _scatter(of: Score | None, points: Pair | None) -> tuple[Part, ...]:
 
 
 def _table(result: Pairwise) -> str:
-    places = leading.largest(result.mic, MOST_ROWS)
+    places = strongest(result.mic, MOST_ROWS)
     numbers = {name: values[places] for name, values in result.columns().items()}
     others = result.names if result.others is None else result.others
     pairs = zip(numbers.pop("x").tolist(), numbers.pop("y").tolist(), strict=True)
@@ -161,23 +166,3 @@ def _cell(name: str, value: Any) -> Cell:
     if name in CHANCES:
         return Cell(format_ceil(value.item(), 2), value.item())
     return Cell(format(value, FORMATS.get(name, ".4f")), value.item())
-
-
-def _facts(result: Score) -> dict[str, str]:
-    fixed = {"B": result.B, "c": result.c, "master": result.master, "ties": result.ties}
-    if result.bounds is not None:
-        fixed |= dict(zip(("x bounds", "y bounds"), result.bounds, strict=True))
-    return {"statistic": result.statistic, "records (n)": f"{result.n:,}", **flat(fixed)}
-
-
-def _table_facts(result: Pairwise) -> dict[str, str]:
-    columns = len(result.names) + len(result.others or ())
-    facts = {
-        "statistic": result.statistic,
-        "records (n)": f"{result.n:,}",
-        "columns": f"{columns:,}",
-        **flat(result.parameters),
-    }
-    if result.permutations is not None:
-        facts["permutations"] = f"{result.permutations:,}"
-    return facts

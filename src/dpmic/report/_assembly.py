@@ -14,10 +14,9 @@ from dpmic import __version__
 from dpmic._format import format_ceil, format_floor
 from dpmic.data import Pair, pair
 from dpmic.errors import ParameterError, safe_repr
-from dpmic.report import plain, private
-from dpmic.report.charts import meter
-from dpmic.report.content import Content, Part
-from dpmic.report.markup import facts, paragraphs, text
+from dpmic.report import _plain, _private
+from dpmic.report._figures import meter
+from dpmic.report.markup import Content, Part, facts, paragraphs, text
 from dpmic.report.saving import generator
 from dpmic.results import (
     BoundsEstimate,
@@ -26,21 +25,21 @@ from dpmic.results import (
     IndependenceTest,
     Pairwise,
     PairwiseRelease,
+    Published,
     Release,
     Score,
     Screening,
 )
-from dpmic.results.published import Published
 
 __all__ = ["Budget", "page"]
 
 PRIVATE: dict[type[Any], Any] = {
-    Screening: private.screening,
-    PairwiseRelease: private.matrix,
-    HistogramRelease: private.counts,  # is a Release, too
-    Release: private.release,
-    BoundsEstimate: private.bounds,
-    IndependenceRelease: private.independence,
+    Screening: _private.screening,
+    PairwiseRelease: _private.matrix,
+    HistogramRelease: _private.counts,  # is a Release, too
+    Release: _private.release,
+    BoundsEstimate: _private.bounds,
+    IndependenceRelease: _private.independence,
 }
 
 
@@ -108,11 +107,11 @@ def page(
     ('<!doctype html>', True, True)
     """
     if isinstance(result, Published):
-        content = _private(result, points, others, estimate)
+        content = _private_content(result, points, others, estimate)
     elif estimate:
         raise _no_estimate()
     else:
-        content = _plain(result, _pair(points), others)
+        content = _plain_content(result, _pair(points), others)
         if ledger is not None:
             reason = "a result that is not private spends nothing"
             raise ParameterError("ledger", reason, "pass a ledger with a private result")
@@ -135,7 +134,7 @@ def _pair(points: Any) -> Pair | None:
     return pair(*points, missing="drop")
 
 
-def _private(
+def _private_content(
     result: Published, points: object, others: Sequence[object], estimate: bool
 ) -> Content:
     """Return the content of a published result, to which nothing can be added."""
@@ -154,16 +153,16 @@ def _private(
     raise _unknown(result)
 
 
-def _plain(result: object, points: Pair | None, others: Sequence[object]) -> Content:
+def _plain_content(result: object, points: Pair | None, others: Sequence[object]) -> Content:
     if not all(isinstance(other, Score) for other in others) or len(others) > 1:
         raise ParameterError("others", "one score is shown beside a table", "pass others=(score,)")
     beside: Any = others[0] if others else None
     if isinstance(result, Score):
-        return plain.score(result, points)
+        return _plain.score(result, points)
     if isinstance(result, Pairwise):
-        return plain.matrix(result, points, beside)
+        return _plain.matrix(result, points, beside)
     if isinstance(result, IndependenceTest):
-        return plain.independence(result, points, beside)
+        return _plain.independence(result, points, beside)
     raise _unknown(result)
 
 
@@ -172,7 +171,7 @@ def _no_estimate() -> ParameterError:
 
 
 def _unknown(result: object) -> ParameterError:
-    known = [*PRIVATE, Pairwise, Score, IndependenceTest]
+    known: list[type[Any]] = [*PRIVATE, Pairwise, Score, IndependenceTest]
     listed = ", ".join(kind.__name__ for kind in known)
     return ParameterError(
         f"result = {safe_repr(result)}", "no page shows it", f"pass one of {listed}"
@@ -233,7 +232,7 @@ def _made(content: Content, command: str | None) -> Part:
 
 
 def _frame(title: str, content: Content, parts: Sequence[Part]) -> str:
-    """Return the whole file; its policy allows the two inline pieces by their hashes only."""
+    """Return the file; its policy allows the two inline pieces by their hashes only."""
     style, script = _shipped("style.css"), _shipped("sort.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "

@@ -1,0 +1,432 @@
+"""Figures as SVG in the page: bars, a budget, heat maps, points and histograms on two axes.
+
+Widths are shares of the page's width and letters keep their size, so that a phone shows the same
+figure narrower, and not smaller. Colours are the style sheet's. What lies on two axes is drawn in
+a square of 1000 by 1000 that is stretched to the page; letters and the width of lines are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic.data import Pair
+from dpmic.report.markup import shorten, text
+from dpmic.results import HistogramRelease, IndependenceTest, Score
+from dpmic.results.pairwise import strongest
+
+__all__ = [
+    "MOST_COLUMNS",
+    "MOST_POINTS",
+    "Axis",
+    "Bar",
+    "HeatMap",
+    "bars",
+    "figure",
+    "heat_map",
+    "histogram",
+    "meter",
+    "null",
+    "scatter",
+    "strongest_part",
+]
+
+ROW, AXIS = 42, 26
+"""Pixels of a bar with its label, and of the numbers beneath."""
+
+LABEL = 40
+"""Characters of a bar's label that fit beside its value on a phone."""
+
+BINS = 50
+
+HEIGHT = 380
+"""Pixels of the drawing."""
+
+MOST_POINTS = 4000
+"""More points hide each other, and make the file large."""
+
+DENSE = 20
+"""With more rows or columns than this, lines are drawn faintly, or they hide the points."""
+
+AXIS_NAME, NARROW = 40, 8
+"""Characters of an axis's name, and of numbers that fit beside the y axis's usual margin."""
+
+MOST_COLUMNS = 40
+"""Rows and columns of a heat map that can still be read."""
+
+ENOUGH = 10 * MOST_COLUMNS**2
+"""Entries looked at to find them."""
+
+READABLE, ROOMY, CELL = 12, 38, 20
+"""Up to so many columns cells have room for their numbers: pixels of such a cell, and of others."""
+
+NAME, LETTER = 20, 6.9
+"""Characters of a name, and pixels of a character."""
+
+TURNS = (0.62, 0.8)
+"""Where white letters give way to black on the dark page, and black to white on the light one."""
+
+LEAST_SPAN = 1e-290
+"""Below it, and where it overflows, an axis has no round numbers inside: its ends are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A value from 0 to 1 with the interval of its noise, and its estimate if that is shown."""
+
+    names: tuple[str, ...]
+    value: float
+    ends: tuple[float, float]
+    estimate: float | None = None
+
+
+def figure(drawing: str, caption: str) -> str:
+    """Return a drawing with the sentence that explains it."""
+    return f"<figure>{drawing}<figcaption>{text(caption)}</figcaption></figure>"
+
+
+def bars(rows: Sequence[Bar], title: str, told: str) -> str:
+    """Draw bars from 0 to 1, the first on top."""
+    height = ROW * len(rows)
+    grid = "".join(
+        f"<line class='grid' x1='{10 * i}%' x2='{10 * i}%' y1='0' y2='{height}'/>"
+        for i in range(0, 11, 2)
+    )
+    ends = {0: "start", 10: "end"}
+    numbers = "".join(
+        f"<text class='tick' x='{10 * i}%' y='{height + 17}' "
+        f"text-anchor='{ends.get(i, 'middle')}'>{i / 10:g}</text>"
+        for i in range(0, 11, 2)
+    )
+    drawn = "".join(_bar(row, ROW * place) for place, row in enumerate(rows))
+    return (
+        f"<svg class='bars' role='img' aria-labelledby='bars-title bars-told' width='100%' "
+        f"height='{height + AXIS}'><title id='bars-title'>{text(title)}</title>"
+        f"<desc id='bars-told'>{text(told)}</desc>{grid}{drawn}{numbers}</svg>"
+    )
+
+
+def meter(share: float, title: str) -> str:
+    """Draw which share is used."""
+    width = 100 * min(max(share, 0.0), 1.0)
+    return (
+        "<svg class='meter' role='img' aria-labelledby='meter-title' width='100%' height='14'>"
+        f"<title id='meter-title'>{text(title)}</title>"
+        "<rect class='track' width='100%' height='14' rx='7'/>"
+        f"<rect class='used' width='{width:.2f}%' height='14' rx='7'/></svg>"
+    )
+
+
+def _bar(row: Bar, top: int) -> str:
+    """Draw one bar: the label and the value above, the interval and an estimate on it."""
+    low, high = (100 * end for end in row.ends)
+    value, middle = 100 * row.value, top + 30
+    room = LABEL // len(row.names)
+    label = " \u00b7 ".join(shorten(name, room) for name in row.names)
+    caps = "".join(
+        f"<line class='noise' x1='{end:.2f}%' x2='{end:.2f}%' y1='{middle - 5}' y2='{middle + 5}'/>"
+        for end in (low, high)
+    )
+    diamond = ""
+    if row.estimate is not None:
+        diamond = (
+            f"<svg class='estimate' x='{100 * row.estimate:.2f}%' y='{middle}'>"
+            "<path d='M0-6L5 0 0 6-5 0z'/></svg>"
+        )
+    return (
+        f"<text class='label' x='0' y='{top + 16}'>{text(label)}</text>"
+        f"<text class='value' x='100%' y='{top + 16}' text-anchor='end'>{row.value:.2f}</text>"
+        f"<rect class='bar' x='0' y='{middle - 7}' width='{value:.2f}%' height='14' rx='2'/>"
+        f"<line class='noise' x1='{low:.2f}%' x2='{high:.2f}%' y1='{middle}' y2='{middle}'/>{caps}"
+        f"<circle class='dot' cx='{value:.2f}%' cy='{middle}' r='4'/>{diamond}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A matrix of values from 0 to 1, NaN where there is none, with its names."""
+
+    values: NDArray[np.float64]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def strongest_part(matrix: HeatMap) -> HeatMap:
+    """Return the part of a large matrix with the strongest pairs, in its own order."""
+    shape = matrix.values.shape
+    if max(shape) <= MOST_COLUMNS:
+        return matrix
+    places = strongest(matrix.values.ravel(), ENOUGH)
+    rows, columns = np.unravel_index(places, shape)
+    if matrix.rows == matrix.columns:
+        rows = columns = np.stack([rows, columns], axis=1).ravel()
+    kept = _first(rows, shape[0]), _first(columns, shape[1])
+    names = tuple(matrix.rows[i] for i in kept[0]), tuple(matrix.columns[i] for i in kept[1])
+    return HeatMap(matrix.values[np.ix_(*kept)], *names)
+
+
+def heat_map(matrix: HeatMap, title: str) -> str:
+    """Draw a matrix, in full colour where values are large; the table of pairs has the numbers."""
+    m, width = matrix.values.shape
+    numbered = max(m, width) <= READABLE
+    cell = ROOMY if numbered else CELL
+    left, top = _room(matrix.rows), _room(matrix.columns)
+    size = f"{left + cell * width:g} {top + cell * m:g}"
+    sides = "width='{}' height='{}'".format(*size.split())
+    cells = "".join(
+        _cell(matrix, (row, column), (left + cell * column, top + cell * row), cell)
+        for row in range(m)
+        for column in range(width)
+    )
+    told = f"{m} rows and {width} columns. The table of pairs holds the numbers."
+    return (
+        f"<div class='scroll' role='region' tabindex='0' aria-label='{text(title)}'>"
+        f"<svg class='heat' role='img' aria-labelledby='heat-title heat-told' {sides} "
+        f"viewBox='0 0 {size}'><title id='heat-title'>{text(title)}</title>"
+        f"<desc id='heat-told'>{text(told)}</desc>{cells}"
+        f"{_names(matrix, left, top, cell)}</svg></div>{_legend()}"
+    )
+
+
+def _first(places: NDArray[np.intp], size: int) -> list[int]:
+    """Return the first few different places, sorted; any few where nothing was scored."""
+    return sorted(list(dict.fromkeys(places.tolist()))[:MOST_COLUMNS]) or list(
+        range(min(size, MOST_COLUMNS))
+    )
+
+
+def _room(names: Sequence[str]) -> int:
+    return math.ceil(LETTER * max(min(len(name), NAME) for name in names)) + 10
+
+
+def _cell(matrix: HeatMap, at: tuple[int, int], corner: tuple[float, float], cell: int) -> str:
+    value = float(matrix.values[at])
+    x, y = corner
+    box = f"x='{x:g}' y='{y:g}' width='{cell - 1}' height='{cell - 1}'"
+    if math.isnan(value):
+        return f"<rect class='none' {box}/>"
+    names = f"{matrix.rows[at[0]]}, {matrix.columns[at[1]]}"
+    drawn = (
+        f"<rect {box} fill-opacity='{value:.3g}'><title>{text(names)}: {value:.4f}</title></rect>"
+    )
+    if cell < ROOMY:
+        return drawn
+    band = sum(value > turn for turn in TURNS)
+    middle = f"x='{x + cell / 2 - 0.5:g}' y='{y + cell / 2 + 4:g}'"
+    return f"{drawn}<text class='band{band}' {middle}>{value:.2f}</text>"
+
+
+def _names(matrix: HeatMap, left: float, top: float, cell: int) -> str:
+    rows = "".join(
+        f"<text class='tick' x='{left - 6:g}' y='{top + cell * (i + 0.5) + 4:g}' "
+        f"text-anchor='end'>{text(shorten(name, NAME))}</text>"
+        for i, name in enumerate(matrix.rows)
+    )
+    columns = "".join(
+        f"<text class='tick' transform='translate({left + cell * (i + 0.5) + 4:g} {top - 6:g}) "
+        f"rotate(-90)'>{text(shorten(name, NAME))}</text>"
+        for i, name in enumerate(matrix.columns)
+    )
+    return rows + columns
+
+
+def _legend() -> str:
+    steps = "".join(
+        f"<rect x='{14 + 14 * i}' width='14' height='12' fill-opacity='{i / 10:g}'/>"
+        for i in range(11)
+    )
+    return (
+        "<svg class='heat legend' width='270' height='14' aria-hidden='true'>"
+        f"<text class='tick' x='0' y='11'>0</text>{steps}"
+        "<rect class='edge' x='14' y='.5' width='154' height='11'/>"
+        "<text class='tick' x='173' y='11'>1</text><rect class='none' x='196' width='14' "
+        "height='12'/><text class='tick' x='215' y='11'>none</text></svg>"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A range of numbers with its name."""
+
+    name: str
+    low: float
+    high: float
+
+    def share(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far along the axis values lie, from 0 to 1."""
+        half = self.high / 2 - self.low / 2  # the difference may be beyond the largest float
+        if half <= 0:
+            return np.full(values.shape, 0.5)
+        return (values / 2 - self.low / 2) / half
+
+    def ticks(self, most: int = 5) -> list[float]:
+        """Return about so many round numbers within the range.
+
+        Examples
+        --------
+        >>> Axis("age", 17.5, 42.0).ticks()
+        [20.0, 25.0, 30.0, 35.0, 40.0]
+        """
+        span = self.high - self.low
+        if not LEAST_SPAN < span < math.inf:
+            return [self.low] if self.low == self.high else [self.low, self.high]
+        power = 10.0 ** math.floor(math.log10(span / most))
+        step = next(m * power for m in (1, 2, 5, 10) if m * power >= span / most)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        return [place * step for place in range(first, last + 1)]
+
+    def labels(self) -> list[tuple[float, str]]:
+        """Return the ticks' places from 0 to 1, and their texts."""
+        ticks = self.ticks()
+        places: Sequence[float] = self.share(np.array(ticks)).tolist()
+        return list(zip(places, map(_number, ticks), strict=True))
+
+
+def _number(value: float) -> str:
+    """Write a number of an axis.
+
+    Examples
+    --------
+    >>> _number(20000.0), _number(0.1 + 0.2), _number(1.5e12), _number(0.0)
+    ('20,000', '0.3', '1.5e+12', '0')
+    """
+    if value == 0 or 1e-4 <= abs(value) < 1e7:
+        return f"{value:,.10g}"
+    return f"{value:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What a drawing is called in the page, by its title, and in words."""
+
+    key: str
+    title: str
+    told: str
+
+
+def _plane(axes: tuple[Axis, Axis], drawn: str, mark: _Mark) -> str:
+    """Return a frame with round numbers along its axes, around what was drawn."""
+    across, up = axes
+    ids = f"{mark.key}-title {mark.key}-told"
+    wide = " wide" if max(len(words) for _, words in up.labels()) > NARROW else ""
+    return (
+        f"<svg class='plane{wide}' role='img' aria-labelledby='{ids}' height='{HEIGHT}'>"
+        f"<title id='{mark.key}-title'>{text(mark.title)}</title>"
+        f"<desc id='{mark.key}-told'>{text(mark.told)}</desc>"
+        f"<svg class='{mark.key}' width='100%' height='100%' viewBox='0 0 1000 1000' "
+        f"preserveAspectRatio='none'>{drawn}</svg>"
+        f"<rect class='frame' width='100%' height='100%'/>{_across(across)}{_up(up)}</svg>"
+    )
+
+
+def scatter(score: Score, points: Pair) -> str:
+    """Draw points and the cuts of a score's best grid."""
+    kept = _thinned(points)
+    axes = tuple(
+        Axis(name, float(values.min()), float(values.max()))
+        for name, values in zip(points.names, (points.x, points.y), strict=True)
+    )
+    across, up = axes
+    places = zip(
+        (1000 * across.share(points.x[kept])).round(1).tolist(),
+        (1000 - 1000 * up.share(points.y[kept])).round(1).tolist(),
+        strict=True,
+    )
+    dots = "".join(f"M{x:g} {y:g}h0" for x, y in places)
+    cuts = "".join(f"M{x:.1f} 0v1000" for x in 1000 * across.share(np.array(score.grid.x)))
+    cuts += "".join(f"M0 {y:.1f}h1000" for y in 1000 - 1000 * up.share(np.array(score.grid.y)))
+    dense = " dense" if max(score.grid.k, score.grid.l) > DENSE else ""
+    first, second = points.names
+    told = (
+        f"{kept.size:,} points of {first} across and {second} up, and the best grid of "
+        f"{score.grid.k} rows and {score.grid.l} columns."
+    )
+    drawn = f"<path class='points' d='{dots}'/><path class='cuts{dense}' d='{cuts}'/>"
+    return _plane((across, up), drawn, _Mark("scatter", f"{first} and {second}", told))
+
+
+def histogram(published: HistogramRelease) -> str:
+    """Draw the consistent counts in units of the data, in full colour where there are many."""
+    first, second = published.names
+    across = Axis(first, published.x_edges[0], published.x_edges[-1])
+    up = Axis(second, published.y_edges[0], published.y_edges[-1])
+    x = (1000 * across.share(np.array(published.x_edges))).round(1).tolist()
+    y = (1000 - 1000 * up.share(np.array(published.y_edges))).round(1).tolist()
+    most = max(map(max, published.histogram))
+    drawn = "".join(
+        f"<rect x='{x[i]:g}' y='{y[j + 1]:g}' width='{x[i + 1] - x[i]:.5g}' "
+        f"height='{y[j] - y[j + 1]:.5g}' fill-opacity='{count / most:.3g}'>"
+        f"<title>{count:,}</title></rect>"
+        for j, row in enumerate(published.histogram)
+        for i, count in enumerate(row)
+        if count
+    )
+    told = (
+        f"{published.m} by {published.m} cells, the fullest with {most:,} records. All counts have "
+        "noise; the table beneath holds them."
+    )
+    return _plane((across, up), drawn, _Mark("cells", f"Counts of {first} and {second}", told))
+
+
+def null(test: IndependenceTest) -> str:
+    """Draw a histogram of the permutations' statistic, and a line at the observed one."""
+    low = min(float(test.null.min()), test.statistic)
+    high = max(float(test.null.max()), test.statistic)
+    across = Axis("TICe", low, high)
+    counts, edges = np.histogram(test.null, BINS)
+    up = Axis("permutations", 0.0, float(counts.max()))
+    sides = 1000 * across.share(edges)
+    heights = 1000 * up.share(counts.astype(np.float64))
+    drawn = "".join(
+        f"<rect class='bar' x='{left:.1f}' y='{1000 - tall:.1f}' "
+        f"width='{max(right - left, 1):.1f}' height='{tall:.1f}'/>"
+        for left, right, tall in zip(sides, sides[1:], heights, strict=False)
+        if tall
+    )
+    place = 1000 * float(across.share(np.array([test.statistic]))[0])
+    line = f"<path class='observed' d='M{place:.1f} 0V1000'/>"
+    title = "The statistic of the permutations, and the observed one"
+    told = (
+        f"A histogram of {test.permutations:,} permutations from {test.null.min():.4g} to "
+        f"{test.null.max():.4g}, and a line at the observed {test.statistic:.4g}."
+    )
+    return _plane((across, up), drawn + line, _Mark("null", title, told))
+
+
+def _thinned(points: Pair) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Return which points are drawn: all, or a part by a fixed draw, so that pages repeat."""
+    if points.x.size <= MOST_POINTS:
+        return np.arange(points.x.size)
+    # Taking every tenth, say, would distort a periodic table.
+    drawn = np.random.default_rng(0).choice(points.x.size, MOST_POINTS, replace=False)
+    return np.sort(drawn)
+
+
+def _across(axis: Axis) -> str:
+    ticks = "".join(
+        f"<text class='tick' x='{100 * place:.2f}%' y='100%' dy='17' "
+        f"text-anchor='{_anchor(place)}'>{words}</text>"
+        for place, words in axis.labels()
+    )
+    name = text(shorten(axis.name, AXIS_NAME))
+    return f"{ticks}<text class='axis' x='50%' y='100%' dy='36' text-anchor='middle'>{name}</text>"
+
+
+def _up(axis: Axis) -> str:
+    ticks = "".join(
+        f"<text class='tick' x='-6' y='{100 - 100 * place:.2f}%' dy='4' "
+        f"text-anchor='end'>{words}</text>"
+        for place, words in axis.labels()
+    )
+    return f"{ticks}<text class='axis' x='0' y='-8'>{text(shorten(axis.name, AXIS_NAME))}</text>"
+
+
+def _anchor(place: float) -> str:
+    """Keep the outermost numbers within the frame."""
+    if place > 0.95:
+        return "end"
+    return "start" if place < 0.05 else "middle"

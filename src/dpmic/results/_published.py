@@ -1,0 +1,234 @@
+"""What all published results share: what they cost, whom they protect, and a guarantee in words."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from dpmic._format import format_ceil
+from dpmic.results._base import Fact, Result, flatten, html_table
+
+__all__ = ["PrivacyUnit", "Published", "PublishedPair"]
+
+LONGEST_NUMBER = 25
+"""Characters of a float in JSON, and one to spare."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """Whom a guarantee protects: one record, or all records of a person that are used.
+
+    Attributes
+    ----------
+    person : str or None
+        The column of identifiers, where only the first ``rows`` records of each person are used.
+    rows : int
+        How many records a person may have.
+    """
+
+    person: str | None = None
+    rows: int = 1
+
+    @property
+    def replaced(self) -> str:
+        """The clause of a guarantee: what is replaced by what."""
+        several = self.rows > 1
+        if several and self.person is not None:
+            used = f"(by {self.person}; of each only the first {self.rows} are used)"
+            unit = f"all of one person's records {used}"
+        elif several:
+            unit = f"all of one person's records, at most {self.rows},"
+        elif self.person is not None:
+            unit = f"one person (by {self.person}; of each only the first record is used)"
+        else:
+            unit = "one record"
+        return f"{unit} {'are' if several else 'is'} replaced by " + (
+            "as many others" if several else "any other"
+        )
+
+    @property
+    def protected(self) -> str:
+        """The unit for a list of facts."""
+        if self.rows > 1:
+            used = "" if self.person is None else f", by {self.person}; further ones are not used"
+            return f"one person, with at most {self.rows} records{used}"
+        if self.person is not None:
+            return f"one person, by {self.person}; of each only the first record is used"
+        return "one record"
+
+    def planned(self, enforced_by: str = "person=...") -> str:
+        """Return the unit for somebody who is about to spend, and what is not checked."""
+        if self.person is not None and self.rows > 1:
+            return (
+                f"a person, by {self.person}; the first {self.rows} rows of each are used, and how "
+                "many of them a person has is not protected"
+            )
+        if self.person is not None:
+            return f"a person, by {self.person}; the first row of each is used"
+        rows = f"with at most {self.rows} rows" if self.rows > 1 else "who has one row"
+        return f"a person, {rows} (not checked, dpmic takes your word; {enforced_by} enforces it)"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Published(Result):
+    """Something differentially private, with what it cost. Nothing in it was ever un-noised.
+
+    A subclass lists what was drawn, and says in ``guarantee`` what that is.
+
+    Attributes
+    ----------
+    epsilon : float
+        What it cost: the proved privacy loss for the unit in ``guarantee``.
+    n : int
+        The number of records, which is public.
+    parameters : dict
+        What else fixed the computation; all public and chosen without looking at the data.
+    rows_per_person : int
+        How many rows one person may have.
+    person : str or None
+        The column of identifiers, where only the first ``rows_per_person`` rows of each person
+        were used.
+    dataset : str or None
+        The data it belongs to, as the caller named them.
+    replayed : str or None
+        When a ledger gave this answer before (ISO 8601, UTC): it was drawn then, and cost nothing
+        now. None for a fresh draw.
+    """
+
+    epsilon: float
+    n: int
+    parameters: Mapping[str, Any]
+    rows_per_person: int
+    person: str | None
+    dataset: str | None = field(default=None, compare=False)
+    replayed: str | None = field(default=None, compare=False)
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> str:
+        """The sentence that may be printed beside the result."""
+
+    @property
+    def privacy_unit(self) -> PrivacyUnit:
+        """Whom the guarantee protects."""
+        return PrivacyUnit(self.person, self.rows_per_person)
+
+    @property
+    def drawn_on(self) -> str | None:
+        """The time of ``replayed`` as people write it."""
+        if self.replayed is None:
+            return None
+        return f"{datetime.fromisoformat(self.replayed).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+    def provenance(self) -> dict[str, str]:
+        """Return how it was made: all that is public, in words."""
+        named = {"dataset": self.dataset, "drawn on": self.drawn_on}
+        return {
+            "records (n)": f"{self.n:,}",
+            **{name: words for name, words in named.items() if words is not None},
+            "epsilon": format_ceil(self.epsilon),
+            "protected unit": self.privacy_unit.protected,
+            **flatten(self.parameters),
+        }
+
+    def _price(self) -> list[Fact]:
+        """Return the facts that close every list."""
+        return [
+            Fact("epsilon", format_ceil(self.epsilon), "what it cost"),
+            Fact("n", f"{self.n}", "public"),
+        ]
+
+    @property
+    def _cost(self) -> str:
+        """Epsilon in a line of text, which also says where a ledger gave the answer again."""
+        again = "" if self.replayed is None else f" ({self._again})"
+        return f"{format_ceil(self.epsilon)}{again}"
+
+    @property
+    def _again(self) -> str:
+        return f"stored answer of {self.drawn_on}"
+
+    def _promise(self, what: str, delta: float = 0.0) -> str:
+        """Return the sentence that may be printed beside the result."""
+        epsilon = format_ceil(self.epsilon)
+        cost = f"epsilon = {epsilon}"
+        bound = (
+            f"no published result becomes more than exp({epsilon}) times as likely or as unlikely"
+        )
+        if delta:
+            rest = format_ceil(delta)
+            cost += f" and delta = {rest}"
+            bound = (
+                "no set of published results becomes more probable than "
+                f"exp({epsilon}) times what it was plus {rest}"
+            )
+        public = "".join(f", {name} = {_exact(v)}" for name, v in self.parameters.items())
+        return (
+            f"{what} differentially private with {cost}: if {self.privacy_unit.replaced}, "
+            f"{bound}; public are n = {self.n}{public}."
+        )
+
+    @abstractmethod
+    def _drawn(self) -> Sequence[float]:
+        """Return the numbers that were drawn, or follow from what was."""
+
+    def _drawn_length(self) -> tuple[int, int]:
+        """Return how many characters what was drawn takes in JSON, and how many it may take."""
+        drawn = self._drawn()
+        return sum(len(repr(number)) for number in drawn), LONGEST_NUMBER * len(drawn)
+
+    def _sound(self) -> bool:
+        return 0 < self.epsilon < math.inf
+
+    def _repr_html_(self) -> str:
+        again = [] if self.replayed is None else [Fact("replayed", self._again)]
+        return html_table([*self.facts(), *again, Fact("guarantee", self.guarantee)])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PublishedPair(Published):
+    """Something about two columns, with Laplace noise.
+
+    Attributes
+    ----------
+    names : (str, str)
+        What the two variables are called.
+    sensitivity, scale, granularity : float
+        The largest change that one person can cause, the scale of the Laplace noise, and the
+        spacing of the grid on which outputs lie.
+    """
+
+    names: tuple[str, str]
+    sensitivity: float
+    scale: float
+    granularity: float
+
+    def provenance(self) -> dict[str, str]:
+        """Return how it was made, with the noise."""
+        return super().provenance() | noise_facts(self.sensitivity, self.scale)
+
+    def _sound(self) -> bool:
+        first, second = self.names
+        numbers = (self.sensitivity, self.scale, self.granularity)
+        named = isinstance(first + second, str)
+        return super()._sound() and named and all(0 < v < math.inf for v in numbers)
+
+
+def noise_facts(sensitivity: float, scale: float) -> dict[str, str]:
+    """Return what is public of the noise."""
+    return {"sensitivity": f"{sensitivity:.6g}", "scale of the noise": f"{scale:.6g}"}
+
+
+def _exact(value: Any) -> str:
+    """Write a parameter as a person would, with all its digits."""
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_exact(v)}" for name, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_exact(v) for v in value) + "]"
+    return str(value)
