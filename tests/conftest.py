@@ -6,6 +6,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from project import ROOT
 
+pytest_plugins = ["cpu_time", "pytester"]
+
 settings.register_profile(
     "dpmic",
     deadline=None,  # the first example of a run may compile a kernel

@@ -194,6 +194,7 @@ def test_help_is_light():
     assert not loaded_after(code) & HEAVY
 
 
+@pytest.mark.slow
 def test_arrays_need_neither_frames_nor_files():
     code = "import dpmic\ndpmic.mice([1, 2, 3, 4], [1, 2, 3, 4])"
     assert not loaded_after(code) & (HEAVY - {"numba", "scipy"})

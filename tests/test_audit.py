@@ -47,6 +47,7 @@ def test_clopper_pearson_bounds():
     assert _log_ratio(1000, 1000, 1000, 0.001) < 0
 
 
+@pytest.mark.slow
 def test_the_published_geom_is_simulated_rightly():
     """P(output = 0) is 0.025294 and 0.0034278, by exact computation (n = 25, B = 6, c = 1)."""
     sampler = PublishedMICrGeom(1.0, seed=1)
@@ -56,6 +57,7 @@ def test_the_published_geom_is_simulated_rightly():
         assert share == pytest.approx(exact, abs=5 * math.sqrt(exact / 400_000))
 
 
+@pytest.mark.slow
 def test_the_published_geom_is_caught():
     """It claims 1; its exact loss here is 1.9986."""
     bound = dpmic.audit(
@@ -74,6 +76,7 @@ def test_events_are_chosen_by_bounds_for_all_of_them():
     assert _most_telling(first, second, 0.1) == ((">=", 0.0), False)
 
 
+@pytest.mark.slow
 def test_a_quick_audit_of_each_mechanism():
     for mechanism in (MICrLaplace(1.0, BOX), MICeLaplace(1.0)):
         bound = dpmic.audit(mechanism, runs=2_000)
@@ -97,6 +100,7 @@ ATTACKED = [
 names = [f"{m.name} {m.statistic} {m.epsilon} {m.rows_per_person}" for m, _, _ in ATTACKED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "n", "share"), ATTACKED, ids=names)
 def test_the_attack_finds_neighbours_that_are_far_apart(mechanism, n, share):
     setting = mechanism.setting(n)

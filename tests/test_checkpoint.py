@@ -252,6 +252,7 @@ def test_a_killed_process_loses_its_last_part_at_most(path):
     assert np.array_equal(pd.read_parquet(path).mic, MIC)
 
 
+@pytest.mark.slow
 def test_two_at_once_are_refused(path):
     with opened(path):
         with pytest.raises(dpmic.ParameterError, match="another process is making it; wait"):

@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCORE = "import dpmic; print(dpmic.mice([1, 2, 3, 4], [1, 2, 3, 4]).mic)"
 LINE = "dpmic: compiling its kernels, some seconds"
+
+pytestmark = pytest.mark.slow
 
 
 def python(code, **environment):

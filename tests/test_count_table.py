@@ -47,6 +47,7 @@ def made(data, **options):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_scores_are_those_in_memory(seed, monkeypatch):
     """Bit by bit, in both orders, with and without a table of f: 12 x 25 x 4 searches."""

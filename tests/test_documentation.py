@@ -211,6 +211,7 @@ def run_python(code, names):
     names.update(example.globs)
 
 
+@pytest.mark.slow
 def test_the_tutorials_python_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -81,6 +81,7 @@ class TestNoise:
 
 
 class TestIntervals:
+    @pytest.mark.slow
     def test_the_estimate_lies_in_its_interval(self):
         """Hundreds of releases; of the noise's interval every third was left by its estimate."""
         cases = itertools.product(
@@ -123,6 +124,7 @@ class TestIntervals:
         for value in (0.0, 0.4, 1.0):
             assert released(name, 25, 0.1, value).estimate_interval() == (0.0, 1.0)
 
+    @pytest.mark.slow
     def test_it_is_what_the_value_does_not_speak_against(self):
         """By simulation: of values drawn under a MIC* so many have it in their intervals."""
         rng = np.random.default_rng(3)

@@ -979,6 +979,7 @@ def at_once(work, path, *arguments, workers=8):
         return pool.starmap(work, jobs, chunksize=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "epsilon"), [(12, 0.0199), pytest.param(500, 0.000371, marks=pytest.mark.full)]
 )
@@ -990,6 +991,7 @@ def test_processes_never_overspend(path, count, epsilon):
     assert len(Ledger(path).history()) == sum(paid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [5, pytest.param(300, marks=pytest.mark.full)])
 def test_processes_that_ask_the_same_get_one_answer(path, count):
     results = at_once(ask_same, path, count, 1 / 1024)
@@ -1068,6 +1070,7 @@ def kill_at_random(path, total, at_a_time, longest, **wanted):
     assert sum(units(path)) == len(Ledger(path).history()) * UNIT // 1024 <= total * UNIT
 
 
+@pytest.mark.slow
 def test_kill(path):
     kill_at_random(path, total=1.0, at_a_time=2, longest=0.3, killed=6, released=1)
 

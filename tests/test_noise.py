@@ -32,6 +32,7 @@ def draws(scale, count, value=0.25):
     return np.array([added.add(value) for _ in range(count)]) - value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 10.0, 300.0])
 def test_goodness_of_fit(scale):
     """Passes at the true scale; tests of 10% more and less fail, so the test can."""
@@ -70,6 +71,7 @@ def test_mironovs_event():
     assert mironov_hits(Laplace(1.0, math.nan).add) == [0, 0]
 
 
+@pytest.mark.slow
 def test_the_lowest_bit_tells_nothing():
     """Of outputs on the grid, the odd ones are as likely for one score as for another."""
     runs, added = 8_000, Laplace(1.0, math.nan)

@@ -228,6 +228,7 @@ def tile(monkeypatch, width, n, statistic="mice"):
     assert blocks.most_at_once(method.steps(method.limits(n)), n) == width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("width", [0, 1, 2, 3, 6])
 def test_the_size_of_tiles_does_not_matter(monkeypatch, width, statistic):
@@ -768,6 +769,7 @@ def test_an_interrupt_says_no_more_than_that(monkeypatch, workers):
     assert caught.value.__context__ is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), dpmic.ParameterError("out", "full", "free")]

@@ -166,6 +166,7 @@ def rates(tables, seed, permutations, **options):
     return dict(zip(CLASSES.values(), np.mean(found, axis=0), strict=True))
 
 
+@pytest.mark.slow
 def test_pooled_pvalues_of_a_mixed_table_keep_their_level():
     """One pool for all gave 0.34 to continuous pairs, and 0.01 to binary ones."""
     found = rates(6, 8, 99)

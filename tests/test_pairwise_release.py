@@ -173,6 +173,7 @@ def test_html_escapes_names():
 # Which noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 10, 28, 190])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("delta", [1e-4, 1e-8])
@@ -467,6 +468,7 @@ def test_the_attack_moves_every_entry_by_delta():
     assert np.all(np.subtract(second, first) <= plan.question.setting.sensitivity)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [_basic, _composed, _gaussian])
 def test_a_quick_audit(kind):
     sampler = Entries(kind, 3)

@@ -341,6 +341,7 @@ def test_plots(pyplot, name):
     assert f"n = {result.n}" in ax.get_title()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given_axes", [False, True])
 @pytest.mark.parametrize(("m", "others"), [(40, None), (150, None), (3, 200), (200, 3)])
 def test_names_stay_apart(pyplot, m, others, given_axes):

@@ -27,6 +27,7 @@ def test_a_release(unit, mechanism):
     assert (view.noise is None) == (mechanism == "micr-geometric")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_tables(unit):
     asked = {"bounds": BOUNDS, "epsilon": 2.0, "target": None, "allow_large_epsilon": False, **unit}

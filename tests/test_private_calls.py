@@ -115,6 +115,7 @@ def run(program):
     )
 
 
+@pytest.mark.slow
 def test_a_copy_without_metadata_publishes_and_prints(tmp_path):
     """Whatever is missing, nothing fails after the budget is spent."""
     FRAME.to_csv(tmp_path / "people.csv", index=False)

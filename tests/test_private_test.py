@@ -51,6 +51,7 @@ def largest_change(n, parts, orders):
     return worst / tables.sensitivity
 
 
+@pytest.mark.slow
 def test_no_replaced_record_changes_the_score_by_more():
     """Over all permutations of 5; the bound of two parts is attained."""
     for parts in (2, 3):
@@ -136,6 +137,7 @@ NULLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "epsilon"), [("continuous", 1.0), ("tied", 0.1)])
 def test_the_level_is_exact(kind, epsilon):
     """p is uniform on k / 20 for independent columns, whatever ties and noise there are."""
@@ -270,6 +272,7 @@ def test_null_draws_do_not_hold_the_ledger(tmp_path, monkeypatch):
     assert inside[0]
 
 
+@pytest.mark.slow
 def test_stored_answers_have_one_length(tmp_path, monkeypatch):
     stored, settle = [], dpmic.Ledger.settle
 

@@ -393,6 +393,7 @@ def tried(source, kind, folder):
     return lambda: make(kind, home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", EVERY)
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -418,6 +419,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", EVERY)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_no_wrong_option_carries_a_record(tmp_path, source):
@@ -428,6 +430,7 @@ def test_no_wrong_option_carries_a_record(tmp_path, source):
                 alive += attack(call, make, **more)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", EVERY)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_no_refusal_of_a_budget_carries_a_record(tmp_path, source):

@@ -70,6 +70,7 @@ def test_the_printed_epsilon_never_understates(epsilon):
     assert epsilon <= float(format_ceil(epsilon)) <= epsilon * 1.00002
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_the_interval_covers_the_score_as_often_as_it_says(level):
     mechanism = MICrLaplace(1.0, BOX, B=8, c=5, allow_noisy=True)

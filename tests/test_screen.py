@@ -117,6 +117,7 @@ def test_one_column_against_all_others():
     assert ask(target="pulse", top=4).candidates == 4
 
 
+@pytest.mark.slow
 def test_values_have_fresh_noise_around_their_scores():
     """Not the noise of the choice, which favours what it has lifted."""
     plan = plan_of(np.zeros((PEOPLE, 4)), top=1)
@@ -451,6 +452,7 @@ def simulated_error(candidates, top, choice, scale, runs):
     return float(np.mean(losses) + np.mean(errors))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("candidates", "top", "choice", "scale"),
     [(45, 5, 0.1, 0.05), (45, 5, 1.0, 0.5), (190, 20, 0.3, 0.2), (1000, 10, 0.03, 0.02)],
@@ -478,6 +480,7 @@ def half_width(noise):
     return noises.half_width(noise.kind, noise.added.scale, 0.95)
 
 
+@pytest.mark.slow
 def test_the_guide_prints_what_is_computed():
     """Half widths and losses of the guide's table, from n, epsilon and the number of pairs."""
     text = (ROOT / "docs/guides/screening.md").read_text()
@@ -589,6 +592,7 @@ class Screened:
 NEIGHBOURS = tuple((matrix, None) for matrix in against(25, 20))
 
 
+@pytest.mark.slow
 def test_a_quick_audit():
     for value in (True, False):
         bound = dpmic.audit(Screened(value=value), neighbours=NEIGHBOURS, runs=1_500)

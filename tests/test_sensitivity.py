@@ -278,6 +278,7 @@ def check_finite_part(sizes):
     return counts
 
 
+@pytest.mark.slow
 def test_the_finite_part_of_theorem_1():
     counts = check_finite_part(range(2, 301))
     assert counts[9] == 1
@@ -309,6 +310,7 @@ def test_the_constants_for_300_records_and_more():
 # --- rounding -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_table_of_x_log_x_is_within_what_the_proof_assumes():
     """m log2 m: 4 units in the last place of log2 m, and one rounded product."""
     n = 2**20

@@ -91,6 +91,7 @@ def by_hand(x, y, draws, rng):
     return np.array([tic(x, rng.permutation(y)) for _ in range(draws)])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sampler")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_null_is_that_of_permuted_records(kind):
@@ -201,6 +202,7 @@ def excess(found):
     return np.max((rates - LEVELS) / np.sqrt(LEVELS * (1 - LEVELS) / found.size))
 
 
+@pytest.mark.slow
 def test_uniform_under_independence():
     right, wrong = pvalues("continuous", 60, of_more_records, np.random.default_rng(21))
     assert stats.kstest(right, "uniform").pvalue > 0.001
@@ -209,6 +211,7 @@ def test_uniform_under_independence():
     assert excess(wrong) > 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "n", "wrongly"), [("few", 12, strict), ("tied", 60, of_more_records)]
 )

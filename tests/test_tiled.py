@@ -176,6 +176,7 @@ def test_information_by_definition():
             assert bits[k] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", AXES)
 def test_matrix_and_its_maximum(kind, seed):
@@ -196,6 +197,7 @@ def test_many_records(kind):
         assert largest(asked) == np.nanmax(matrix)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_maximum_where_pruning_is_hard(seed):
     """Relations on which more than 2 rows win, and near-ties between numbers of rows."""

@@ -222,6 +222,7 @@ def check_valid(mechanism, n, epsilon):
 
 
 class TestValidEverywhere:
+    @pytest.mark.slow
     @pytest.mark.parametrize("mechanism", MECHANISMS)
     def test_on_a_grid(self, mechanism):
         grid = np.unique(np.geomspace(4, 1e7, 40).round().astype(int)).tolist()

@@ -22,6 +22,7 @@ def test_vector_laplace_is_tight_and_never_above(size, epsilon):
     assert found.scale == pytest.approx(change / epsilon, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (3.0, 1e-3), (1e-4, 1e-9)]
@@ -69,6 +70,7 @@ def flip(scores, scale):
     return chances
 
 
+@pytest.mark.slow
 def test_the_choice_is_permute_and_flip_peeled():
     """Also the order of the positions is that of the draws, each from what is left."""
     scores, scale, runs = [0.3, 0.0, 0.2, 0.35], 0.2, 20_000
@@ -84,6 +86,7 @@ def test_the_choice_is_permute_and_flip_peeled():
     assert stats.chisquare(observed, wrong / wrong.sum() * runs).pvalue < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("added", "fitted"),
     [

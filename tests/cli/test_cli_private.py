@@ -94,6 +94,7 @@ def exact():
         yield from (values.min(), values.max(), np.median(values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", PRIVATE)
 def test_nothing_without_noise_is_printed(run, tmp_path, command):
     numbers = [f"{value:.9f}" for value in exact() if 0 < abs(value) < 1]

@@ -41,6 +41,7 @@ def test_every_pair(run):
     assert f"{expected.mic[0]:.4f}" in shown
 
 
+@pytest.mark.slow
 def test_the_matrix_hands_its_options_on(run, tmp_path):
     options = ["--tic", "--pvalues", "--permutations", "50", "--seed", "3", "--workers", "1"]
     _, out, _ = run("matrix", "people.csv", *ABC, *options, "--json", "--out", "s.parquet")
@@ -158,6 +159,7 @@ def test_an_audit_tells_what_it_showed_and_no_more(run, monkeypatch, lower, verd
     assert "hold" not in out
 
 
+@pytest.mark.slow
 def test_the_demo(run, tmp_path):
     pytest.importorskip("statsmodels")
     for _ in range(2):  # its own report may be replaced

@@ -62,6 +62,7 @@ class TestPopulation:
         assert many < 0.02
         assert many < few / 3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", RELATIONSHIPS.values())
     def test_comes_to_mic_star(self, number):
         q = noisy(number, 0.7)
@@ -95,6 +96,7 @@ class TestWork:
         assert work.sampled(np.zeros(1)).key != before
 
 
+@pytest.mark.slow
 class TestTables:
     def test_plans(self):
         assert set(QUICK) < set(FULL)
@@ -188,6 +190,7 @@ class TestTables:
         assert np.abs(noise).mean() == pytest.approx(sensitivity.micr(1000), rel=0.1)
 
 
+@pytest.mark.slow
 class TestResuming:
     def test_the_workers_do_not_matter(self, tables, tmp_path):
         assert measure(Run(tmp_path, seed=3, workers=2), True, plan=PLAN) == tables

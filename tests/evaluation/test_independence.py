@@ -53,6 +53,7 @@ def test_dphsic_against_its_definition(bandwidth):
     assert np.linalg.norm(first.T @ second) / 60 == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "contender", [RankTest(), RankTest(parts=3), MICe(2), HSIC(0.2), NoisyTable(3)], ids=repr
 )
@@ -64,6 +65,7 @@ def test_contenders_know_nothing_from_something(contender):
     assert np.mean(contender.rejections(line, 3.0, rng)) > 0.9
 
 
+@pytest.mark.slow
 def test_powers_and_best():
     rows = list(powers(60, contenders=(RankTest(2), RankTest(3))))
     assert len(rows) == 2 * len(EPSILONS) * 5

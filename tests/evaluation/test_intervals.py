@@ -87,6 +87,7 @@ class TestUnseen:
         assert stats.rankdata(found)[1:-1] == pytest.approx(stats.rankdata(x)[1:-1])
 
 
+@pytest.mark.slow
 def test_a_table_of_little_effort(run):
     sampling = Sampling(few(), unseen((0.1,)), {25: 3, 400: 3})
     rows, judged = measure(run, sampling)
@@ -99,6 +100,7 @@ def test_a_table_of_little_effort(run):
     assert measure(run, sampling) == (rows, judged)
 
 
+@pytest.mark.slow
 def test_the_package_can_read_what_the_command_writes(run, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "drawn", lambda *_: iter(()))
     monkeypatch.setattr(reproduce, "family", lambda _: few())

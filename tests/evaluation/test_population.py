@@ -134,6 +134,7 @@ class TestClosedForms:
         odd = mic_star(Curve(power), master=25, columns=35)
         assert 0.95 < odd < 1
 
+    @pytest.mark.slow
     def test_the_grid_of_the_paper_is_the_default(self):
         channel = Blocks(np.array([[0.8, 0.2], [0.2, 0.8]]))
         assert mic_star(channel) == pytest.approx(1 - h2(0.2), abs=1e-12)
@@ -142,6 +143,7 @@ class TestClosedForms:
 
 
 class TestConvergence:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("number", "r_squared"), [(1, 0.3), (13, 0.6)])
     def test_finer_grids_add_less_and_less(self, number, r_squared):
         """A grid that refines another is never worse; from the paper's on nothing changes."""
@@ -276,6 +278,7 @@ def test_a_range_matrix_within_wider_bounds():
     assert found[0, 1] == pytest.approx(normalised(q.masses([1 / 3], [0.5])), abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "r_squared"), [(1, 0.5), (9, 0.8), (15, 0.9)])
 def test_range_matrices_stay_below_mic_star(number, r_squared):
     q = noisy(number, r_squared)

@@ -56,6 +56,7 @@ def real_draws(mechanism, x, y, count):
     return np.array(drawn), score, setting.noise.scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -79,6 +80,7 @@ def test_clipped_laplace_is_what_is_released(mechanism, rng):
     assert differ(drawn, shifted) < NEVER
 
 
+@pytest.mark.slow
 def test_the_release_itself(rng):
     """Not only its last step: score, noise and clip in one call."""
     x = np.linspace(0, 1, 25)
@@ -262,6 +264,7 @@ class TestNoisyTable:
 
 
 class TestHistogram:
+    @pytest.mark.slow
     def test_it_is_what_is_released(self, rng):
         """And with a quarter of the noise it would not be; half is too near for 800 draws."""
         x = rng.random(300)
@@ -301,6 +304,7 @@ class TestInformations:
 
     xlogx = np.array([0.0, *(m * math.log2(m) for m in range(1, 5000))])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("columns", "rows", "k_max"), [(2, 2, 2), (5, 3, 3), (4, 9, 4)])
     def test_is_the_information_of_each_table(self, columns, rows, k_max, rng):
         tables = rng.poisson(rng.choice([0.1, 1.0, 20.0], (40, 1, 1)), (40, columns, rows))
