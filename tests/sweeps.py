@@ -9,6 +9,7 @@ import contextlib
 import copy
 import functools
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -64,7 +65,10 @@ def fresh(fixtures, i):
     if "rng" in own:
         own["rng"] = copy.deepcopy(own["rng"])
     if "tmp_path" in own:
-        own["tmp_path"] = own["tmp_path"] / f"case{i}"
+        shared = own["tmp_path"]
+        alone = Path.cwd() != shared and all(p.name.startswith("case") for p in shared.iterdir())
+        assert alone, "other fixtures use tmp_path: parametrize the test"
+        own["tmp_path"] = shared / f"case{i}"
         own["tmp_path"].mkdir()
     if "capsys" in own:
         own["capsys"].readouterr()

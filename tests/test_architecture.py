@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sweeps import sweep
 
 import dpmic
 
@@ -88,7 +89,7 @@ def parts(path):
             yield from (f"{node.module.removeprefix('dpmic.')}.{a.name}" for a in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+@sweep("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_imports(path):
     mine = layer(path)
     for name in imports(path):

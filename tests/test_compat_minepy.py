@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from project import ROOT
+from sweeps import sweep
 
 from dpmic.compat import minepy
 from dpmic.compat.minepy import MINE, cstats, pstats
@@ -28,7 +29,7 @@ def mic(x, y, **options):
     return mine.mic()
 
 
-@pytest.mark.parametrize("case", CASES)
+@sweep("case", CASES)
 def test_small_and_odd_data_score_as_in_minepy(case):
     """golden/README.md says how minepy was asked."""
     dtypes = case.get("dtypes", [None, None])
@@ -117,9 +118,7 @@ def test_pstats_and_cstats_are_the_single_scores(est):
     assert (mic[1, 2], tic[1, 2]) == (mine.mic(), mine.tic(norm=True))
 
 
-@pytest.mark.parametrize(
-    ("alpha", "B"), [(0.5, 10), (1, 100), (4, 4), (9, 9), (50.5, 50.5), (1e6, 100)]
-)
+@sweep(("alpha", "B"), [(0.5, 10), (1, 100), (4, 4), (9, 9), (50.5, 50.5), (1e6, 100)])
 def test_alpha_is_an_exponent_or_a_number_of_cells(alpha, B):
     mine = MINE(alpha=alpha)
     mine.compute_score(X[:100], WAVE[:100])
@@ -134,7 +133,7 @@ def test_an_infinite_c_merges_no_clumps():
     assert mic(X20, Y20, alpha=np.inf) == mic(X20, Y20, alpha=20)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "words", "kind"),
     [
         ({"alpha": 0}, "alpha = 0: ", ValueError),
@@ -222,7 +221,7 @@ def test_values_that_are_not_what_was_meant_are_scored_with_a_warning():
     assert mic(X20 * 1e300, Y20) == mic(X20, Y20)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("x", "words", "kind"),
     [
         (np.zeros(19), "x, y: shape mismatch: x has 19 values and y has 20", ValueError),
@@ -251,7 +250,7 @@ MISSING = {
 }
 
 
-@pytest.mark.parametrize("x", MISSING.values(), ids=MISSING)
+@sweep("x", MISSING.values(), ids=MISSING)
 def test_missing_values_are_dropped_by_the_remedy_named(x):
     with pytest.raises(ValueError, match="x: 1 of 20 values are missing") as caught:
         mic(x, Y20)
@@ -290,7 +289,7 @@ def test_where_minepy_reads_memory_that_is_not_its_own_there_is_an_error(n):
         pstats(np.zeros((2, n)), alpha=9)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "call",
     [
         lambda: mic(np.arange(6000), np.arange(6000), alpha=1),

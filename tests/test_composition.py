@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from sweeps import sweep
 
 from dpmic.privacy.composition import largest_pure, least_delta
 
@@ -26,8 +27,8 @@ def test_another_accountant_agrees(pure, count, epsilon, delta):
     assert float(least_delta(pure, count, epsilon)) <= delta * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 6])
-@pytest.mark.parametrize("epsilon", [0.01, 0.7, 1.5, 4.0])
+@sweep("count", [1, 2, 3, 6])
+@sweep("epsilon", [0.01, 0.7, 1.5, 4.0])
 def test_all_outcomes_of_small_compositions(count, epsilon):
     """The hockey-stick divergence of coins, outcome by outcome, in fractions."""
     odds = Fraction(3, 2)  # a loss of log 1.5, nearly
@@ -56,9 +57,9 @@ def test_as_the_theorem_is_printed(pure, count):
         assert found == pytest.approx(printed, rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize("count", [1, 3, 45, 190])
-@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+@sweep("count", [1, 3, 45, 190])
+@sweep("delta", [1e-3, 1e-6, 1e-12])
+@sweep("epsilon", [0.1, 1.0, 10.0])
 def test_the_largest_loss_fits_and_a_little_more_does_not(count, delta, epsilon):
     pure = largest_pure(epsilon, delta, count)
     assert least_delta(pure, count, epsilon) <= Decimal(delta)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sweeps import sweep
 
 import dpmic
 from dpmic import _kernels
@@ -123,7 +124,7 @@ def test_addition_changes_neither_table():
     assert (a.to_bytes(), b.to_bytes()) == before
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("other", "named"),
     [
         (dpmic.CountTable({"x": (-1, 1), "y": (0, 4)}, B=16), "columns"),
@@ -265,7 +266,7 @@ def test_another_version_and_other_counts_are_refused():
             dpmic.CountTable.from_bytes(stored.packed({**facts, "n": n}, wrong))
 
 
-@pytest.mark.parametrize(
+@sweep(
     "change",
     [
         {"n": 30.0},
@@ -286,7 +287,7 @@ def test_headers_that_nobody_wrote_are_refused(change):
             dpmic.CountTable.from_bytes(stored.packed(header, table._counts))
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("bounds", "options", "named"),
     [
         ({"x": (0, 1)}, {"B": 16}, "bounds"),
@@ -306,7 +307,7 @@ def test_bad_grids_are_refused(bounds, options, named):
         dpmic.CountTable(bounds, **options)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "batch",
     [
         pa.table({"x": [0.5, 1], "y": [1.0, np.nan], "z": [0, 0]}),
@@ -370,8 +371,8 @@ def test_too_few_records_are_refused():
         dpmic.micr("x", "y", data=made({k: [0.0] * 3 for k in BOUNDS}, B=16))
 
 
-@pytest.mark.parametrize("interval", [(-1.0, 1.0), (1e6, 1e6 + 1e-5), (-1e308, 5e307), (0, 1e-310)])
-@pytest.mark.parametrize("B", [4, 33, 200])
+@sweep("interval", [(-1.0, 1.0), (1e6, 1e6 + 1e-5), (-1e308, 5e307), (0, 1e-310)])
+@sweep("B", [4, 33, 200])
 def test_a_guided_search_is_a_search(interval, B):
     """Also on cuts, next to them, far outside, and where the guide is no help."""
     family = cells(Limits(float(B), 5.0, "reshef")).family

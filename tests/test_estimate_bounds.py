@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sweeps import sweep
 
 import dpmic
 from dpmic import _validate
@@ -53,8 +54,8 @@ def outside(values, estimate):
 # What it says
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize("n", [1, 25, 1000])
+@sweep("column", COLUMNS)
+@sweep("n", [1, 25, 1000])
 def test_every_answer_is_usable_as_bounds(column, n):
     for epsilon in (0.1, 1.0, 10.0):
         estimate = dpmic.estimate_bounds(COLUMNS[column](n), epsilon=epsilon)
@@ -63,7 +64,7 @@ def test_every_answer_is_usable_as_bounds(column, n):
         assert 0.99999 * epsilon < estimate.epsilon <= epsilon
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("column", "widest", "most"),
     [
         ("normal", 1.6, 0.02),
@@ -137,8 +138,8 @@ def test_round_trips_and_html():
 # The statement
 
 
-@pytest.mark.parametrize("scale", [0.3, 1.0, 5.0, 200.0])
-@pytest.mark.parametrize("failure", [0.001, 0.05, 0.3, 0.9])
+@sweep("scale", [0.3, 1.0, 5.0, 200.0])
+@sweep("failure", [0.001, 0.05, 0.3, 0.9])
 def test_what_noise_may_hide(scale, failure):
     """The least q with P(noise < -q) at most the failure, by summing the distribution."""
     a = math.exp(-1 / scale)
@@ -345,7 +346,7 @@ def test_cells_keep_both_ends():
     assert (len(counts), counts[0], counts[1], counts[CELLS], counts[-1]) == (CELLS + 2, 1, 1, 1, 1)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0"),

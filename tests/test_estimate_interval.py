@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from sweeps import sweep
 
 import dpmic
 from dpmic.parameters import interval, tuned
@@ -50,9 +51,9 @@ def released(name, n, epsilon, value, **options):
 class TestNoise:
     """The noise is added to half a normal distribution in closed form."""
 
-    @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-    @pytest.mark.parametrize("scale", [0.002, 0.05, 1.0])
-    @pytest.mark.parametrize("t", [-0.4, -0.01, 0.0, 0.03, 0.1, 0.5])
+    @sweep("kind", ["laplace", "gaussian"])
+    @sweep("scale", [0.002, 0.05, 1.0])
+    @sweep("t", [-0.4, -0.01, 0.0, 0.03, 0.1, 0.5])
     def test_closed_forms(self, kind, scale, t):
         noise = stats.laplace(scale=scale) if kind == "laplace" else stats.norm(scale=scale)
         half = stats.halfnorm(scale=0.07)
@@ -103,8 +104,8 @@ class TestIntervals:
                 low, high = made.estimate_interval(level)
                 assert low <= made.estimate <= high
 
-    @pytest.mark.parametrize("name", MECHANISMS)
-    @pytest.mark.parametrize("value", [0.0, 0.2, 0.7, 1.0])
+    @sweep("name", MECHANISMS)
+    @sweep("value", [0.0, 0.2, 0.7, 1.0])
     def test_more_certainty_is_wider(self, name, value):
         ends = [released(name, 1000, 1.0, value).estimate_interval(level) for level in LEVELS]
         for (low, high), (lower, higher) in itertools.pairwise(ends):
@@ -213,7 +214,7 @@ class TestRefusals:
         with pytest.raises(dpmic.ParameterError, match=r"n = 24: .*from n = 25 on"):
             released(name, 24, 1.0, 0.5).estimate_interval()
 
-    @pytest.mark.parametrize(
+    @sweep(
         ("name", "own"),
         [
             ("micr-laplace", {"B": 20}),
@@ -241,14 +242,14 @@ class TestRefusals:
         with pytest.raises(dpmic.ParameterError, match=r"simulated for 0\.1 to 10"):
             released("micr-geometric", 1000, epsilon, 0.5).estimate_interval()
 
-    @pytest.mark.parametrize("level", [0, 1, -0.5, 95, float("nan")])
+    @sweep("level", [0, 1, -0.5, 95, float("nan")])
     def test_levels_are_probabilities(self, level):
         with pytest.raises(dpmic.ParameterError, match="level"):
             released("micr-laplace", 1000, 1.0, 0.5).estimate_interval(level)
 
-    @pytest.mark.parametrize("name", MECHANISMS)
-    @pytest.mark.parametrize("n", [25, 333, 60_000, 10**7])
-    @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1.0, 10.0])
+    @sweep("name", MECHANISMS)
+    @sweep("n", [25, 333, 60_000, 10**7])
+    @sweep("epsilon", [0.1, 0.7, 1.0, 10.0])
     def test_no_default_release_is_refused(self, name, n, epsilon):
         low, high = released(name, n, epsilon, 0.5).estimate_interval()
         assert low < high

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sweeps import sweep
 
 import dpmic
 
@@ -104,7 +105,7 @@ def test_asking_again_is_free_and_gives_the_same(ledger, name):
 
 
 @pytest.mark.filterwarnings("ignore::dpmic.NoiseWarning", "ignore::dpmic.BoundsReminder")
-@pytest.mark.parametrize("name", STEPS)
+@sweep("name", STEPS)
 def test_what_does_not_fit_is_refused_before_a_value_is_read(tmp_path, name, monkeypatch):
     """Not even a column that cannot be read is noticed, since none is."""
     small = dpmic.Ledger(tmp_path / "small.ledger", epsilon=0.01, delta=1e-5)
@@ -129,7 +130,7 @@ def test_no_step_takes_the_answer_of_another(ledger):
     assert len(ledger.history()) == 6
 
 
-@pytest.mark.parametrize(
+@sweep(
     "call",
     [
         lambda frame: dpmic.plan(frame.age, 1.0),
@@ -170,7 +171,7 @@ def test_bounds_may_be_given_by_name():
         dpmic.release("age", "dose", data=PATIENTS, epsilon=1, bounds={"age": (0, 120)})
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("mechanism", "n", "useless"),
     [("micr-laplace", 50, True), ("micr-laplace", 2000, False), ("mice-laplace", 2000, True),
      ("micr-geometric", 400, True), ("micr-geometric", 600, False)],

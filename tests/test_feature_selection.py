@@ -29,6 +29,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sweeps import sweep
 
 import dpmic
 from dpmic.feature_selection import mic_classif, mic_regression, tic_classif, tic_regression
@@ -48,9 +49,7 @@ def table(rng):
 # mic_regression
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"alpha": 0.5}, {"B": 12}, {"c": 3}, {"c": math.inf}, {"B": 9, "c": 1.5}]
-)
+@sweep("options", [{}, {"alpha": 0.5}, {"B": 12}, {"c": 3}, {"c": math.inf}, {"B": 9, "c": 1.5}])
 def test_regression_is_mice_of_each_column(table, rng, options):
     y = table[:, 0] ** 2 + table[:, 1] + 0.1 * rng.normal(size=60)
     expected = [float(dpmic.mice(x, y, **options)) for x in table.T]
@@ -83,7 +82,7 @@ def by_enumeration(x, labels, B, c):
     return best
 
 
-@pytest.mark.parametrize("seed", range(150))
+@sweep("seed", range(150))
 def test_classif_is_the_best_of_all_partitions(seed):
     rng = np.random.default_rng(seed)
     classes = int(rng.integers(2, 5))
@@ -189,7 +188,7 @@ def test_every_kind_of_table_scores_the_same(table, rng):
             assert found.dtype == np.float64
 
 
-@pytest.mark.parametrize("names", [("yes", "no"), (1, 0), (True, False), (2.0, -1.0), ("1", 1)])
+@sweep("names", [("yes", "no"), (1, 0), (True, False), (2.0, -1.0), ("1", 1)])
 def test_labels_may_be_anything(table, names):
     y = [names[int(value > 0)] for value in table[:, 0]]
     expected = mic_classif(table, table[:, 0] > 0).tolist()
@@ -251,7 +250,7 @@ def with_value(value):
 
 
 @BOTH
-@pytest.mark.parametrize(
+@sweep(
     ("X", "message"),
     [
         (with_value(np.nan), r"X\[:, 1\]: 1 of 10 values are missing, .*position 4; replace"),
@@ -283,7 +282,7 @@ def test_tables_that_cannot_be_scored(score, X, message):
         score(X, [0, 1] * 5)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("y", "message"),
     [
         ([1.0] * 9 + [math.nan], "y: 1 of 10 values are missing"),
@@ -303,7 +302,7 @@ def test_targets_that_cannot_be_scored(y, message):
         mic_regression(np.zeros((10, 2)), y)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("y", "message"),
     [
         (["a"] * 10, "y has 1 class: .*StratifiedKFold"),
@@ -341,9 +340,7 @@ def test_four_records_are_needed(score):
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "options", [{"alpha": 0}, {"alpha": 1.5}, {"B": 3}, {"B": "many"}, {"B": 6000}, {"c": 0.5}]
-)
+@sweep("options", [{"alpha": 0}, {"alpha": 1.5}, {"B": 3}, {"B": "many"}, {"B": 6000}, {"c": 0.5}])
 def test_options_outside_their_range(score, options):
     with pytest.raises(dpmic.ParameterError):
         score(np.zeros((10, 1)), [0, 1] * 5, **options)
@@ -394,7 +391,7 @@ def total_by_enumeration(x, labels):
     return total
 
 
-@pytest.mark.parametrize("seed", range(20))
+@sweep("seed", range(20))
 def test_tic_classif_sums_the_best_partitions(seed):
     rng = np.random.default_rng(seed)
     classes = int(rng.integers(2, 6))
@@ -452,7 +449,7 @@ def test_level_of_p_values_in_many_runs(test):
 
 
 @TESTS
-@pytest.mark.parametrize(
+@sweep(
     ("options", "message"),
     [
         ({"permutations": 0}, "permutations = 0"),

@@ -18,6 +18,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sweeps import sweep
 
 from dpmic.errors import InputError, ParameterError
 from dpmic.frames import build, column, find, first_rows, pair, table
@@ -84,7 +85,7 @@ def refuses(words: str, call: Callable[..., Any], *args: Any, **options: Any) ->
 
 
 @engines(ENGINES)
-@pytest.mark.parametrize(
+@sweep(
     "values",
     [
         [3, 1, 2, 5, 4],
@@ -102,7 +103,7 @@ def test_values_are_exact(make: Callable[..., Any], values: list[Any]) -> None:
 
 
 @engines(NULLS)
-@pytest.mark.parametrize("values", [[3, None, 2, 5, 4], [0.5, None, 2, 5, 4.0], [True, None] * 3])
+@sweep("values", [[3, None, 2, 5, 4], [0.5, None, 2, 5, 4.0], [True, None] * 3])
 def test_nulls_become_nan_or_errors(make: Callable[..., Any], values: list[Any]) -> None:
     same(column(make(values), "a"), [NAN if v is None else float(v) for v in values])
     count = values.count(None)
@@ -131,7 +132,7 @@ def test_pandas_na_and_numpy_scalars_in_lists() -> None:
     same(column(range(4), "a"), [0, 1, 2, 3])
 
 
-@pytest.mark.parametrize("dtype", ["b1", "i1", "u1", "i2", "<i4", ">i4", "u8", ">i8", "f2", ">f8"])
+@sweep("dtype", ["b1", "i1", "u1", "i2", "<i4", ">i4", "u8", ">i8", "f2", ">f8"])
 def test_numpy_dtypes(dtype: str) -> None:
     values = np.array([1, 0, 1, 1], dtype=dtype)
     same(column(values, "a"), [1, 0, 1, 1])
@@ -146,15 +147,13 @@ def test_short_floats_widen_exactly(dtype: type) -> None:
         same(column(native, "a"), expected)
 
 
-@pytest.mark.parametrize(
-    "dtype", [pl.Int8, pl.Int16, pl.Int32, pl.UInt32, pl.UInt64, pl.Int128, pl.Float32]
-)
+@sweep("dtype", [pl.Int8, pl.Int16, pl.Int32, pl.UInt32, pl.UInt64, pl.Int128, pl.Float32])
 def test_polars_dtypes_with_nulls(dtype: Any) -> None:
     same(column(pl.Series([1, None, 3, 100], dtype=dtype), "a"), [1, NAN, 3, 100])
     same(column(pl.Series([1, 2, 3, 100], dtype=dtype), "a"), [1, 2, 3, 100])
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float16", "float32", "float64"])
+@sweep("dtype", ["int8", "int32", "uint64", "float16", "float32", "float64"])
 def test_pyarrow_dtypes_with_nulls(dtype: str) -> None:
     values = pa.array([np.dtype(dtype).type(1), None, np.dtype(dtype).type(3)], type=dtype)
     same(column(values, "a"), [1, NAN, 3])
@@ -228,7 +227,7 @@ def dictionary(indices: list[Any], values: list[Any], ordered: bool = True) -> p
 ARROW = dictionary([2, 0, None, 2, 1], LEVELS)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "values",
     [
         pd.Series(pd.Categorical(SEEN, LEVELS, ordered=True)),
@@ -294,7 +293,7 @@ def test_dictionaries_without_one_order_are_refused(dictionaries: list[list[str]
     refuses("do not agree on one order", column, chunks, "a")
 
 
-@pytest.mark.parametrize(
+@sweep(
     "values",
     [
         pd.Series(pd.Categorical(SEEN, LEVELS)),
@@ -417,7 +416,7 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("words", "values"),
     [(words, v) for words, cases in TYPES.values() for v in cases],
     ids=[f"{kind}-{i}" for kind, (_, cases) in TYPES.items() for i in range(len(cases))],
@@ -444,7 +443,7 @@ if hasattr(np.dtypes, "StringDType"):
 
 
 @engines(ENGINES)
-@pytest.mark.parametrize("sign", [1, -1])
+@sweep("sign", [1, -1])
 def test_infinities_are_refused_even_when_dropping(make: Callable[..., Any], sign: int) -> None:
     values = make([1.0, NAN, 3.0, sign * np.inf, np.inf, 6.0])
     shown = "inf" if sign > 0 else "-inf"
@@ -454,7 +453,7 @@ def test_infinities_are_refused_even_when_dropping(make: Callable[..., Any], sig
 
 
 @engines(ENGINES)
-@pytest.mark.parametrize("value", [BIG + 1, -BIG - 1, 2**63 - 1, -(2**63)])
+@sweep("value", [BIG + 1, -BIG - 1, 2**63 - 1, -(2**63)])
 def test_integers_that_round_are_refused(make: Callable[..., Any], value: int) -> None:
     refuses(f"x holds {value}: integers beyond 2**53", pair, make([1, 2, 3, value, 5]), Y)
 
@@ -464,7 +463,7 @@ def test_integers_that_round_are_refused_before_nulls(make: Callable[..., Any]) 
     refuses(f"x holds {BIG + 1}", pair, make([1, None, BIG + 1, 2, 3]), Y, missing="drop")
 
 
-@pytest.mark.parametrize(
+@sweep(
     "values",
     [
         [2**60, 1.5],
@@ -491,7 +490,7 @@ def test_large_floats_are_not_integers() -> None:
 # Refused shapes
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("values", "words"),
     [
         (np.ones((5, 1)), "x has shape (5, 1): a column has one dimension; call .ravel()."),
@@ -545,7 +544,7 @@ EMPTY: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("values", EMPTY.values(), ids=EMPTY.keys())
+@sweep("values", EMPTY.values(), ids=EMPTY.keys())
 def test_empty_is_refused(values: Any) -> None:
     refuses("x: it is empty", pair, values, values)
 
@@ -559,7 +558,7 @@ def test_lengths_and_sizes(make: Callable[..., Any]) -> None:
     assert pair(make(Y[:4]), Y[:4]).x.size == 4
 
 
-@pytest.mark.parametrize("missing", ["ignore", "Drop", "", None, True])
+@sweep("missing", ["ignore", "Drop", "", None, True])
 def test_missing_has_two_options(missing: Any) -> None:
     with pytest.raises(ParameterError, match=re.escape(f"missing = {missing!r}: ")):
         pair(Y, Y, missing=missing)
@@ -651,8 +650,8 @@ def test_pandas_labels_that_are_not_text() -> None:
     refuses("column '0': 2 columns have this name", table, pd.DataFrame({0: Y, "0": Y}))
 
 
-@pytest.mark.parametrize("call", [table, lambda d: pair("a", "b", data=d)], ids=["table", "pair"])
-@pytest.mark.parametrize("data", [np.ones(4), {"a": Y}, [Y, Y], pd.Series(Y), "a.csv"])
+@sweep("call", [table, lambda d: pair("a", "b", data=d)], ids=["table", "pair"])
+@sweep("data", [np.ones(4), {"a": Y}, [Y, Y], pd.Series(Y), "a.csv"])
 def test_what_is_not_a_frame(call: Callable[..., Any], data: Any) -> None:
     if isinstance(data, np.ndarray) and call is table:
         refuses("an array of shape (4,): a table has a row for each record", call, data)
@@ -696,7 +695,7 @@ def test_two_labels_that_read_the_same_are_refused() -> None:
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
+@sweep(
     "person",
     [
         [NAN] * 4,

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sweeps import sweep
 
 import dpmic
 from dpmic import frames
@@ -86,8 +87,8 @@ def test_counts_are_clamped_to_what_n_records_allow():
         assert np.mean(drawn[:, *place] == edge) == pytest.approx(1 / (1 + a), abs=0.13)
 
 
-@pytest.mark.parametrize(("rows", "n", "changed"), [(1, 400, 2), (3, 400, 6), (1000, 30, 60)])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.0])
+@sweep(("rows", "n", "changed"), [(1, 400, 2), (3, 400, 6), (1000, 30, 60)])
+@sweep("epsilon", [0.1, 1.0, 7.0])
 def test_what_is_charged_is_what_opendp_proves(rows, n, changed, epsilon):
     setting = MICrGeometric(epsilon, BOX, rows_per_person=rows).setting(n)
     assert (setting.one_row, setting.sensitivity) == (2, changed)
@@ -161,7 +162,7 @@ def test_by_hand():
 # The statistics
 
 
-@pytest.mark.parametrize(("m", "B"), [(2, 4), (3, 6), (8, 16), (12, 24), (24, 40)])
+@sweep(("m", "B"), [(2, 4), (3, 6), (8, 16), (12, 24), (24, 40)])
 def test_without_noise_they_are_those_of_mice_on_the_cells(m, B):
     released = ask(m=m, B=B, **NO_NOISE)
     exact = dpmic.mice(cells(X, m), cells(Y, m), B=B, c=math.inf)
@@ -228,8 +229,8 @@ def test_defaults_are_tuned_and_the_estimate_is_calibrated():
         assert MICrGeometric(1.0, BOX, **own).setting(400).calibration == Calibration()
 
 
-@pytest.mark.parametrize("n", [4, 25, 700, 50_000, 10**7])
-@pytest.mark.parametrize("epsilon", [1e-9, 0.02, 0.5, 2.0, 10.0])
+@sweep("n", [4, 25, 700, 50_000, 10**7])
+@sweep("epsilon", [1e-9, 0.02, 0.5, 2.0, 10.0])
 def test_the_table_holds_something_for_every_question(n, epsilon):
     setting = MICrGeometric(epsilon, BOX).setting(n)
     assert 2 <= setting.m <= geometric.MOST_PARTS
@@ -287,7 +288,7 @@ def test_dependence_is_told_from_independence():
 # Extremes
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("x", "y"),
     [
         (np.zeros(4), np.zeros(4)),
@@ -298,7 +299,7 @@ def test_dependence_is_told_from_independence():
     ],
     ids=["four in a corner", "four", "one cell", "all clamped", "one constant"],
 )
-@pytest.mark.parametrize("epsilon", [1e-9, 0.3, 10])
+@sweep("epsilon", [1e-9, 0.3, 10])
 def test_extreme_data(x, y, epsilon):
     options = {"mechanism": "micr-geometric", "allow_noisy": True}
     released = dpmic.release(x, y, epsilon=epsilon, bounds=BOX, **options)
@@ -354,7 +355,7 @@ def test_round_trips():
         released.histogram = ()
 
 
-@pytest.mark.parametrize(
+@sweep(
     "change",
     [
         {"noisy_counts": [[0, 1], [2, 3]]},
@@ -427,7 +428,7 @@ def test_stored_answers_of_one_kind_have_one_length():
     assert dpmic.Release.from_json(_text(released)) == released
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0"),

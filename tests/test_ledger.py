@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sweeps import sweep
 
 from dpmic.errors import BudgetError, LedgerError, ParameterError
 from dpmic.privacy import ledger as module
@@ -147,7 +148,7 @@ def test_a_pure_budget_takes_no_delta(ledger):
     assert ledger.history() == []
 
 
-@pytest.mark.parametrize("delta", [-1e-9, 1, math.nan, "0", None])
+@sweep("delta", [-1e-9, 1, math.nan, "0", None])
 def test_deltas_are_probabilities(ledger, delta):
     with pytest.raises(ParameterError, match="delta = "):
         ledger.spend("q", 0.1, delta, dataset=DATASET)
@@ -229,7 +230,7 @@ def test_an_answer_is_a_text(ledger, answer):
     assert ledger.answer("q", dataset=DATASET) is None
 
 
-@pytest.mark.parametrize("question", [None, 3, b"q", "", "\ud800"])
+@sweep("question", [None, 3, b"q", "", "\ud800"])
 def test_a_question_is_a_text(ledger, question):
     calls = (
         lambda: ledger.answer(question, dataset=DATASET),
@@ -515,7 +516,7 @@ server:/under /under nfs rw 0 0
 """
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("place", "remote"),
     [
         ("/var/l", False),
@@ -537,7 +538,7 @@ def test_network_drives(place, remote):
     assert ledger_file._is_remote(place, MOUNTS) is remote
 
 
-@pytest.mark.parametrize("kind", ["nfs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre"])
+@sweep("kind", ["nfs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre"])
 def test_network_drives_are_refused(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(
         ledger_file, "_mounts", lambda: f"/ / ext4 rw 0 0\ns: {tmp_path} {kind} rw 0 0\n"

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from sweeps import sweep
 
 import dpmic
 from dpmic.privacy import noise
@@ -12,8 +13,8 @@ from dpmic.privacy.audit import _log_ratio
 from dpmic.privacy.noise import Laplace, calibrate
 
 
-@pytest.mark.parametrize("sensitivity", [1.0, 0.24, 0.0114, 2e-5])
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 3.0, 10.0])
+@sweep("sensitivity", [1.0, 0.24, 0.0114, 2e-5])
+@sweep("epsilon", [1e-3, 0.1, 1.0, 3.0, 10.0])
 def test_calibration_is_tight_and_never_above(sensitivity, epsilon):
     found = calibrate(sensitivity, epsilon)
     proved = noise._measurement(found.scale).map(d_in=sensitivity)
@@ -45,8 +46,8 @@ def test_goodness_of_fit(scale):
     assert abs(np.mean(sample > 0) - 0.5) < 0.04
 
 
-@pytest.mark.parametrize("scale", [1e-3, 0.1, 10.0])
-@pytest.mark.parametrize("value", [0.0, 1 / 3, 0.9999999999])
+@sweep("scale", [1e-3, 0.1, 10.0])
+@sweep("value", [0.0, 1 / 3, 0.9999999999])
 def test_outputs_lie_on_the_grid(scale, value):
     """So the low bits, where Mironov's attack reads the score, are the same for all scores."""
     for _ in range(200):

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from sweeps import sweep
 
 import dpmic
 from dpmic.all_pairs import progress
@@ -97,8 +98,8 @@ def assert_as_alone(result, values, statistic, **options):
 # Every number is that of its pair alone
 
 
-@pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize("n", [4, 5, 37, 300])
+@sweep("statistic", STATISTICS)
+@sweep("n", [4, 5, 37, 300])
 def test_every_pair_of_a_matrix(n, statistic):
     values = matrix(n)
     result = dpmic.pairwise(values, statistic=statistic, **bounded(statistic))
@@ -107,8 +108,8 @@ def test_every_pair_of_a_matrix(n, statistic):
     assert (result.others, result.tic, result.records, result.n) == (None, None, None, n)
 
 
-@pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize("made", [as_pandas, as_polars, as_pyarrow])
+@sweep("statistic", STATISTICS)
+@sweep("made", [as_pandas, as_polars, as_pyarrow])
 def test_every_kind_of_table(made, statistic):
     values = matrix(60)
     result = dpmic.pairwise(made(60), statistic=statistic, **bounded(statistic))
@@ -126,7 +127,7 @@ def test_the_columns_of_a_frame_are_scored_as_mice_reads_them():
         assert dpmic.mice(x, y, data=frame).mic == mic
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("statistic", "options"),
     [
         ("mice", {"alpha": 0.8}),
@@ -244,8 +245,8 @@ def test_the_size_of_tiles_does_not_matter(monkeypatch, width, statistic):
             assert dpmic.cross(values, values[:, :5], workers=workers, **both) == across
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4, None])
-@pytest.mark.parametrize("tic", [False, True])
+@sweep("workers", [1, 2, 4, None])
+@sweep("tic", [False, True])
 def test_the_number_of_workers_does_not_matter(monkeypatch, workers, tic):
     values = np.random.default_rng(4).normal(size=(90, 23))
     values[:, 3], values[::7, 5] = values[:, 2] ** 2, np.nan
@@ -319,8 +320,8 @@ def gaps():
     return values
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("statistic", STATISTICS)
+@sweep("workers", [1, 2])
+@sweep("statistic", STATISTICS)
 def test_each_pair_drops_its_own_records(gaps, statistic, workers):
     options = {"statistic": statistic, "missing": "drop", "tic": True, "workers": workers}
     result = dpmic.pairwise(gaps, **options, **bounded(statistic))
@@ -497,7 +498,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
+@sweep("table", TABLES)
 def test_tables_that_are_refused(untouched, table):
     values, message = TABLES[table]
     with pytest.raises(dpmic.InputError, match=message):
@@ -534,7 +535,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("option", "value", "message"),
     [(option, *case) for option, cases in OPTIONS.items() for case in cases],
     ids=str,
@@ -549,7 +550,7 @@ def test_options_that_are_refused(untouched, option, value, message):
         dpmic.cross(matrix(20), matrix(20), **given)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("asked", "bounds", "error", "message"),
     [
         (micr, None, dpmic.ParameterError, "micr draws its grids between bounds"),
@@ -704,8 +705,8 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("finished", [True, False])
-@pytest.mark.parametrize("what", OTHERS)
+@sweep("finished", [True, False])
+@sweep("what", OTHERS)
 def test_a_file_of_anything_else_is_left_alone(monkeypatch, tmp_path, what, finished):
     monkeypatch.chdir(tmp_path)
     values = matrix(40)

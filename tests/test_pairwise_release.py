@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import stats
+from sweeps import sweep
 from tables_of_people import (
     BOUNDS,
     COLUMNS,
@@ -175,8 +176,8 @@ def test_html_escapes_names():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 10, 28, 190])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-@pytest.mark.parametrize("delta", [1e-4, 1e-8])
+@sweep("epsilon", [0.1, 1.0, 10.0])
+@sweep("delta", [1e-4, 1e-8])
 def test_the_smallest_noise_is_taken(count, epsilon, delta):
     chosen = _least_noise(0.01, count, epsilon, delta)
     others = [_basic(0.01, count, epsilon), _composed(0.01, count, epsilon, delta),
@@ -233,7 +234,7 @@ def test_the_composed_noise_obeys_its_promise_by_integration(count, delta):
 # Refusals, before anything is spent
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "words"),
     [
         ({"delta": -1e-6}, "delta = -1e-06: it is a probability"),

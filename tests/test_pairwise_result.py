@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sweeps import sweep
 
 import dpmic
 from dpmic.results import Pairwise, leading
@@ -86,7 +87,7 @@ def test_value_in_either_order():
     assert two().value("b", "b") == MIC[3]
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("result", "pair", "words"),
     [
         (one(), ("agee", "dose"), "x = 'agee': there is no such column; did you mean 'age'"),
@@ -182,7 +183,7 @@ def test_arrays_are_copied_and_read_only():
         result.parameters["B"] = 3
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("fields", "words"),
     [
         ({"mic": MIC[1:]}, "mic of shape .5,.: there are 6 pairs"),
@@ -204,8 +205,8 @@ def test_what_does_not_fit_is_refused(fields, words):
         Pairwise.from_dict(content)
 
 
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize(
+@sweep("name", RESULTS)
+@sweep(
     "rebuild",
     [
         lambda r: Pairwise.from_json(r.to_json()),
@@ -257,8 +258,8 @@ def test_broken_results_are_refused(content):
 # What people see
 
 
-@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
-@pytest.mark.parametrize("name", RESULTS)
+@sweep("backend", ["pandas", "polars", "pyarrow", None])
+@sweep("name", RESULTS)
 def test_frames(name, backend):
     result = RESULTS[name]
     frame = result.to_frame(backend)

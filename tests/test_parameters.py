@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic import _validate
@@ -18,8 +19,8 @@ STATISTICS = {
 }
 
 
-@pytest.mark.parametrize("call", STATISTICS.values(), ids=STATISTICS)
-@pytest.mark.parametrize(
+@sweep("call", STATISTICS.values(), ids=STATISTICS)
+@sweep(
     ("options", "words"),
     [
         ({"alpha": 0}, r"alpha = 0: alpha must lie in \(0, 1\]; pass B"),
@@ -51,8 +52,8 @@ def test_out_of_range(call, options, words):
         call(**options)
 
 
-@pytest.mark.parametrize("call", [STATISTICS["mice"], STATISTICS["micr"]], ids=["mice", "micr"])
-@pytest.mark.parametrize("master", ["minepy", "Reshef", None, 15, ["reshef"]])
+@sweep("call", [STATISTICS["mice"], STATISTICS["micr"]], ids=["mice", "micr"])
+@sweep("master", ["minepy", "Reshef", None, 15, ["reshef"]])
 def test_masters(call, master):
     with pytest.raises(dpmic.ParameterError, match="master = .*'reshef' or 'paper'"):
         call(master=master)
@@ -95,7 +96,7 @@ def test_ties():
         dpmic.mice(X, Y, rng=1)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("bounds", "words"),
     [
         (None, "bounds = None: one interval is needed for each axis"),

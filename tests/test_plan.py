@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sweeps import sweep
 
 import dpmic
 from dpmic.errors import ParameterError
@@ -251,7 +252,7 @@ class TestInverse:
         assert dpmic.plan(**asked, allow_large_epsilon=True)["mice-laplace"].epsilon > 10
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("asked", "said"),
     [
         ({}, "give two of n, epsilon, error"),

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pyarrow as pa
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic.privacy import preview
@@ -16,8 +17,8 @@ UNITS = [{"person": None, "rows_per_person": 1}, {"person": None, "rows_per_pers
 UNITS += [{"person": "who", "rows_per_person": 1}, {"person": "who", "rows_per_person": 2}]
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("mechanism", ["micr-laplace", "mice-laplace", "micr-geometric"])
+@sweep("unit", UNITS)
+@sweep("mechanism", ["micr-laplace", "mice-laplace", "micr-geometric"])
 def test_a_release(unit, mechanism):
     bounds = None if mechanism == "mice-laplace" else {"a": (0, 1), "b": (0, 1)}
     asked = {"data": TABLE, "mechanism": mechanism, "bounds": bounds, "epsilon": 1.0, **unit}

@@ -5,9 +5,9 @@ import re
 from decimal import Decimal, Inexact, localcontext
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sweeps import sweep
 
 import dpmic
 from dpmic import report
@@ -33,7 +33,7 @@ def test_all_but_a_miss_is_never_overstated_and_never_one(miss):
     assert exact - Decimal(repr(miss)) / 10**4 - Decimal("1e-9") <= written < 1
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("miss", "text"),
     [(0.05, "0.95"), (0.9, "0.1"), (1 / 3, "0.666666"), (1e-7, "0.9999999"), (0.0, "0.999999999")],
 )

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, tables
@@ -55,8 +56,8 @@ def score(mechanism, data):
     return mechanism.score(mechanism.read(source, setting), setting), setting
 
 
-@pytest.mark.parametrize("statistic", ["mic", "tic", "mev", "mas"])
-@pytest.mark.parametrize("grids", [{}, {"B": 20, "c": 5}])
+@sweep("statistic", ["mic", "tic", "mev", "mas"])
+@sweep("grids", [{}, {"B": 20, "c": 5}])
 def test_the_score_before_noise_is_that_in_memory(people, folder, statistic, grids):
     box = BOUNDS["age"], BOUNDS["pay"]
     mechanism = MICrLaplace(1.0, box, statistic=statistic, **grids)
@@ -318,8 +319,8 @@ def test_words_of_a_failing_iterator_are_not_repeated(people, ledger, late):
     assert ledger.spent == 0
 
 
-@pytest.mark.parametrize("line", ["xerxes;34;5000", "xerxes,2020-01-05", "34,xerxes"])
-@pytest.mark.parametrize("opened", [str, lambda path: pa.dataset.dataset(path, format="csv")])
+@sweep("line", ["xerxes;34;5000", "xerxes,2020-01-05", "34,xerxes"])
+@sweep("opened", [str, lambda path: pa.dataset.dataset(path, format="csv")])
 def test_the_first_line_of_a_text_is_not_shown(tmp_path, line, opened):
     path = tmp_path / "people.csv"
     path.write_text(f"{line}\n{line}\n")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sweeps import sweep
 
 import dpmic
 from dpmic import frames
@@ -94,7 +95,7 @@ def climb(n, parts, trials, rng):
     return widest / tables.sensitivity, one, other
 
 
-@pytest.mark.parametrize(("n", "parts"), [(9, 2), (20, 2), (30, 3), (60, 12), (61, 12)])
+@sweep(("n", "parts"), [(9, 2), (20, 2), (30, 3), (60, 12), (61, 12)])
 def test_hill_climbs_stay_below(n, parts):
     share, _, _ = climb(n, parts, 800, np.random.default_rng(n))
     assert 0.35 < share <= 1
@@ -296,7 +297,7 @@ def test_nothing_shows_the_score(monkeypatch):
     assert np.float64(exact[0]).tobytes() not in pickle.dumps(result)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0"),

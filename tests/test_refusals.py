@@ -23,6 +23,7 @@ import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic import cli
@@ -394,7 +395,7 @@ def tried(source, kind, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@sweep("kind", KINDS)
 @pytest.mark.parametrize("source", EVERY)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_no_refusal_carries_a_record(tmp_path, source, kind):
@@ -442,8 +443,8 @@ def test_no_refusal_of_a_budget_carries_a_record(tmp_path, source):
                 alive += attack(call, make, ledger=ledger, dataset="q")[1]
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
-@pytest.mark.parametrize("kind", ["words", "columns", "truncated"])
+@sweep("ending", ["csv", "tsv", "parquet", "feather"])
+@sweep("kind", ["words", "columns", "truncated"])
 def test_no_refusal_of_the_commands_reader_carries_a_record(tmp_path, ending, kind):
     def read(folder):
         return inputs.read(str(folder / f"2.{ending}"), ["age", "pay"], private=True)

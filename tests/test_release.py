@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sweeps import sweep
 
 import dpmic
 from dpmic import frames, sensitivity
@@ -83,7 +84,7 @@ def test_the_interval_covers_the_score_as_often_as_it_says(level):
     assert max(high - low for low, high in inside) <= width * 1.000001
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.1, math.nan, "0.95"])
+@sweep("level", [0, 1, -0.1, math.nan, "0.95"])
 def test_intervals_need_a_probability(level):
     with pytest.raises(dpmic.ParameterError, match="level = "):
         ask().interval(level)
@@ -201,7 +202,7 @@ def test_rows_without_a_person_are_refused(nobody):
         ask(data=data, person="who")
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("person", "words"),
     [
         (range(50), "it does not have 400 rows"),
@@ -293,7 +294,7 @@ def test_the_opendp_map_never_understates(m, n):
 # Refusals, before anything is spent
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0: a privacy loss is finite and above 0"),
@@ -469,7 +470,7 @@ def _committed(path):
     return rows
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 1 / 3, 2.0**-40, 0.1])
+@sweep("value", [0.0, 1.0, 1 / 3, 2.0**-40, 0.1])
 def test_stored_answers_of_one_kind_have_one_length(value):
     """A disk that is nearly full must not prefer short answers, such as a clipped 0."""
     one, other = (dataclasses.replace(ask(), value=v, estimate=1 - v) for v in (0.5, value))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from report_kinds import HOSTILE, KINDS, NAMES, PLAIN, PRIVATE, Budget, built, data, results
+from sweeps import sweep
 
 import dpmic
 from dpmic import frames
@@ -96,7 +97,7 @@ def test_nothing_is_asked_for_and_nothing_runs_but_our_script(outline):
         assert "//" not in re.sub(r"^\s*//.*", "", content, flags=re.M)  # no address either
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@sweep("kind", KINDS)
 def test_hostile_names_are_texts(kind):
     source = built(kind)
     assert "<script>window.evil" not in source
@@ -116,7 +117,7 @@ def test_names_cannot_reorder_or_hide():
     assert page(two, points=points).encode()
 
 
-@pytest.mark.parametrize("kind", PRIVATE)
+@sweep("kind", PRIVATE)
 def test_a_private_page_begins_with_its_guarantee(kind):
     words = "".join(Outline(built(kind)).words)
     guarantee = results()[kind].guarantee
@@ -136,7 +137,7 @@ def test_other_pages_begin_with_a_warning(kind):
     assert shown == (kind != "cross")  # the only one without points
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@sweep("kind", KINDS)
 def test_it_can_be_repeated(kind):
     words = "".join(Outline(built(kind)).words)
     assert dpmic.__version__ in words
@@ -198,7 +199,7 @@ def exact_scores():
     return digits([*ranges.mic, *dpmic.pairwise(table).mic])
 
 
-@pytest.mark.parametrize("kind", PRIVATE)
+@sweep("kind", PRIVATE)
 def test_a_private_page_holds_nothing_of_the_records(kind):
     source = built(kind)
     records = digits(value for column in data() for value in column)
@@ -211,7 +212,7 @@ def test_that_search_finds_what_is_there():
     assert sum(score in source for score in exact_scores()) >= 6
 
 
-@pytest.mark.parametrize("kind", PRIVATE)
+@sweep("kind", PRIVATE)
 def test_a_private_page_follows_from_the_published_text(kind):
     """Of what was published as JSON, without the data, the same page is made."""
     result = results()[kind]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given
+from sweeps import sweep
 
 import dpmic
 
@@ -156,7 +157,7 @@ def test_plot_shows_names_as_they_are(score, rng):
     matplotlib.pyplot.close("all")
 
 
-@pytest.mark.parametrize(
+@sweep(
     "fields", [{}, {"matrix": []}, {"matrix": [[1, 2], [1, 2, 3]]}, {"extra": 1}, {"grid": None}]
 )
 def test_broken_scores_are_refused(score, fields):

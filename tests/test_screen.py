@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from project import ROOT
+from sweeps import sweep
 from tables_of_people import (
     BOUNDS,
     COLUMNS,
@@ -176,7 +177,7 @@ def test_html_escapes_names():
 MATRIX = FRAME[list(COLUMNS)].to_numpy()
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("table", "bounds"),
     [
         (MATRIX, [(0, 1)] * 5),
@@ -231,7 +232,7 @@ def test_rows_per_person_multiplies_the_noise():
 REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "words"),
     [
         ({"top": 11}, "top = 11: there are 10 pairs; pass at most 10"),

@@ -11,6 +11,7 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 from project import ROOT
+from sweeps import sweep
 
 import dpmic
 from dpmic._kernels import tiled
@@ -48,7 +49,7 @@ def _many_digits():
         yield
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("n", "paper", "exact"),
     [
         (25, 0.98302, 0.24229),
@@ -63,7 +64,7 @@ def test_micr_beside_the_papers(n, paper, exact):
     assert sensitivity.micr(n) == pytest.approx(exact, rel=5e-4)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("n", "paper", "proved"),
     [
         (25, 3.38, 0.623),
@@ -88,9 +89,7 @@ def is_just_above(found, exact):
     return Decimal(low) < exact <= Decimal(found)
 
 
-@pytest.mark.parametrize(
-    "n", [2, 3, 4, 5, 6, 7, 10, 64, 299, 1000, 12_345, 10**6, 2**31 - 1, 2**40]
-)
+@sweep("n", [2, 3, 4, 5, 6, 7, 10, 64, 299, 1000, 12_345, 10**6, 2**31 - 1, 2**40])
 def test_values_are_rounded_up(n):
     S = g((n + 2) // 2) + g((n + 1) // 2)
     entry = {2: g(n) / n, 3: S / (n * log2(3)), 4: S / (n * log2(4))}
@@ -148,7 +147,7 @@ def test_bounds_are_monotone_and_at_most_one():
     assert by_n[0] == 1
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("call", "words"),
     [
         (lambda: sensitivity.micr(1), "n = 1.*2 or more"),
@@ -185,8 +184,8 @@ def test_every_bound_has_its_page():
 # --- the statistics that are refused --------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [10, 1000, 300_000])
-@pytest.mark.parametrize("B", [8, 20])
+@sweep("n", [10, 1000, 300_000])
+@sweep("B", [8, 20])
 def test_one_record_moves_mcn_through_its_range(n, B):
     """docs/proofs/other-statistics.md: t of n records where only B / 2 columns tell them apart."""
 
@@ -327,8 +326,8 @@ def test_the_table_of_x_log_x_is_within_what_the_proof_assumes():
         assert abs(Decimal(float(np.log2(k))) - log2(k)) <= log2(k) * Decimal(2) ** -50
 
 
-@pytest.mark.parametrize("n", [4, 50, 1000, 100_000, 2**20, 2**33, 2**40])
-@pytest.mark.parametrize(("columns", "rows"), [(2, 6), (3, 6), (5, 5), (40, 4)])
+@sweep("n", [4, 50, 1000, 100_000, 2**20, 2**33, 2**40])
+@sweep(("columns", "rows"), [(2, 6), (3, 6), (5, 5), (40, 4)])
 def test_computed_entries_are_within_rounding_of_exact_ones(n, columns, rows, rng):
     B = columns * min(columns, 3)
     for skew in (1.0, 0.05):

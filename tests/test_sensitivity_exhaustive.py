@@ -17,6 +17,7 @@ from itertools import permutations, product
 import numba
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic._kernels import counting, tiled
@@ -446,7 +447,7 @@ every_limit = pytest.mark.parametrize(
 
 @pytest.mark.slow
 @every_limit
-@pytest.mark.parametrize("n", [4, 5, 6])
+@sweep("n", [4, 5, 6])
 def test_all_permutations_of_mice(n, limits):
     share = check_mice(n, limits)
     if limits == Limits(4, 1, "reshef") and n > 4:

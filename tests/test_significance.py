@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from strategies import pairs
+from sweeps import sweep
 
 import dpmic
 from dpmic._validate import Limits
@@ -331,7 +332,7 @@ def test_columns_by_name_and_missing_values(rng):
     assert found.n == 39
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("options", "told"),
     [
         ({"permutations": 0}, r"permutations = 0: .*pass 1 or more"),
@@ -380,7 +381,7 @@ def test_the_result_is_frozen_and_survives_pickle_and_json(result):
             again.null[0] = 1
 
 
-@pytest.mark.parametrize(
+@sweep(
     "change", [{"pvalue": 0.0}, {"pvalue": 1.5}, {"null": []}, {"statistic": "much"}, {"extra": 1}]
 )
 def test_a_broken_result_is_refused(result, change):

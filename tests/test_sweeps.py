@@ -52,6 +52,21 @@ def test_sweeps_of_nothing_are_refused(names, cases, words):
         sweep(names, cases)(lambda a: None)
 
 
+@pytest.mark.parametrize("use", ["stands in it", "writes into it"])
+def test_a_folder_that_other_fixtures_use_is_not_swept(use, tmp_path, monkeypatch):
+    @sweep("a", [1])
+    def test(a, tmp_path):
+        pass
+
+    test(tmp_path=tmp_path)
+    if use == "stands in it":
+        monkeypatch.chdir(tmp_path)
+    else:
+        (tmp_path / "file").touch()
+    with pytest.raises(AssertionError, match="parametrize"):
+        test(tmp_path=tmp_path)
+
+
 FOUND = []
 
 

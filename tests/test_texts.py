@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.dataset
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic import cli, files, frames
@@ -47,7 +48,7 @@ def read(request, tmp_path, monkeypatch):
     return rows
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("lines", "values"),
     [
         (["x", "1", "", "2", ""], [1, None, 2]),
@@ -61,12 +62,12 @@ def read(request, tmp_path, monkeypatch):
         (["x", '""', "1", "NA", "  ", ""], [None, 1, None, None]),
     ],
 )
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@sweep("end", ["\n", "\r\n"])
 def test_an_empty_line_of_one_column_is_a_record_without_a_value(read, lines, values, end):
     assert read(end.join(lines), "x") == [(value,) for value in values]
 
 
-@pytest.mark.parametrize(
+@sweep(
     "lines",
     [
         ["x,y", "1,2", "3,4"],
@@ -141,8 +142,8 @@ def told(message, text):
     return [word for word in re.findall(r"\w{2,}", text) if re.search(rf"\b{word}\b", message)]
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("ending", ["csv", "tsv", "stdin"])
+@sweep("text", TEXTS.values(), ids=TEXTS)
+@sweep("ending", ["csv", "tsv", "stdin"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_private_command_tells_the_first_line(
     monkeypatch, tmp_path, capsys, text, ending, command
@@ -172,9 +173,9 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("ending", ["csv", "tsv"])
-@pytest.mark.parametrize("call", CALLS)
+@sweep("text", TEXTS.values(), ids=TEXTS)
+@sweep("ending", ["csv", "tsv"])
+@sweep("call", CALLS)
 def test_no_private_function_tells_the_first_line(tmp_path, text, ending, call):
     path = tmp_path / f"t.{ending}"
     path.write_text(text.replace(",", "\t") if ending == "tsv" else text)

@@ -8,6 +8,7 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
+from sweeps import sweep
 
 from dpmic import _kernels
 from dpmic._kernels._vectors import LANES, WIDE
@@ -228,7 +229,7 @@ def test_maximum_where_the_number_of_rows_changes():
     assert winners == {False, True}
 
 
-@pytest.mark.parametrize("n", range(4, 100))
+@sweep("n", range(4, 100))
 def test_maximum_of_a_line(n):
     """Every entry is nearly 1, and in float64 some a little more than others."""
     for wanted in (Limits(n**0.6 + 4, 15.0, "reshef"), Limits(n / 2 + 4, 2.0, "paper")):
@@ -266,7 +267,7 @@ def test_increasing_maps_change_nothing(xy, seed):
     assert largest(one) == largest(other)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@sweep("seed", range(60))
 def test_several_pairs_at_once(seed):
     """In any order, repeatedly, and of two different stacks of variables."""
     rng = np.random.default_rng(100 + seed)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sweeps import sweep
 
 from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.objective import wsum
@@ -49,7 +50,7 @@ class TestTable:
             assert len(axis) >= 2
             assert all(a < b for a, b in pairwise(axis))
 
-    @pytest.mark.parametrize("key", OURS, ids=str)
+    @sweep("key", OURS, ids=str)
     def test_an_entry_is_sound(self, key):
         row = OURS[key]
         assert row["B"] >= 4
@@ -62,7 +63,7 @@ class TestTable:
         else:
             assert 2 <= row["lmax"] <= row["B"] / 2
 
-    @pytest.mark.parametrize("key", OURS, ids=str)
+    @sweep("key", OURS, ids=str)
     def test_the_estimate_is_worse_than_neither_the_value_nor_a_constant(self, key):
         """Judged on the distributions that the calibration was not fitted to."""
         row = OURS[key]
@@ -98,14 +99,14 @@ class TestTable:
 
 
 class TestLookup:
-    @pytest.mark.parametrize("key", OURS, ids=str)
+    @sweep("key", OURS, ids=str)
     def test_at_an_entry_it_is_the_entry(self, key):
         row, found = OURS[key], tuned.lookup(*key)
         assert (found.B, found.c, found.lmax) == (row["B"], row["c"], row["lmax"])
         numbers = (found.calibration.low, found.calibration.high, found.calibration.spread)
         assert numbers == (row["low"], row["high"], row["spread"])
 
-    @pytest.mark.parametrize(("n", "epsilon"), list(product(SIZES, EPSILONS)))
+    @sweep(("n", "epsilon"), list(product(SIZES, EPSILONS)))
     def test_parts_of_the_noisy_table(self, n, epsilon):
         assert tuned.table_parts(n, epsilon) == ROWS["noisy-table", n, epsilon]["parts"]
 
@@ -258,7 +259,7 @@ class TestMechanisms:
             expected = tuned.lookup(mechanism, n, 1.0).calibration
             assert ours(mechanism, 1.0).setting(n).calibration == expected
 
-    @pytest.mark.parametrize(
+    @sweep(
         ("mechanism", "options"),
         [
             *((mechanism, {"B": 12}) for mechanism in MECHANISMS),

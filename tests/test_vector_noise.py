@@ -7,14 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy import stats
+from sweeps import sweep
 
 from dpmic.privacy import noise
 
 SIZES = [1, 5, 190]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0])
+@sweep("size", SIZES)
+@sweep("epsilon", [1e-3, 0.1, 1.0, 10.0])
 def test_vector_laplace_is_tight_and_never_above(size, epsilon):
     change = size * 0.0114
     found = noise.calibrate_vector(change, epsilon, size)

@@ -9,6 +9,7 @@ from pathlib import Path
 import commands
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic.privacy import reminders
@@ -108,7 +109,7 @@ def test_nothing_without_noise_is_printed(run, tmp_path, command):
     assert not printed & set(numbers)
 
 
-@pytest.mark.parametrize("command", PRIVATE)
+@sweep("command", PRIVATE)
 def test_the_unit_and_the_consent_are_never_assumed(run, command):
     code, out, err = run(*PRIVATE[command], "--yes")
     assert (code, out) == (2, "")
@@ -238,7 +239,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
     assert ledger.spent == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("arguments", "words"),
     [
         ([*RELEASE[:6], *SURE], "--bounds: a has none"),

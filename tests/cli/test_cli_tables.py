@@ -8,6 +8,7 @@ import re
 import commands
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic.demo import BOUNDS, fair_survey
@@ -57,7 +58,7 @@ def test_the_matrix_hands_its_options_on(run, tmp_path):
     assert len(lines(run(*micr, "--columns", "a,b", "--csv")[1])) == 1
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("arguments", "words"),
     [
         (["matrix", "people.csv", "--columns", "a"], "1 column: a pair has two columns"),
@@ -187,7 +188,7 @@ COMMANDS = ["score", "matrix", "test", "plan", "release", "screen", "bounds", "a
 COMMANDS += ["reproduce", "demo"]
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "ledger", "ledger create", "ledger show"])
+@sweep("command", [*COMMANDS, "ledger", "ledger create", "ledger show"])
 def test_help_has_an_example(run, command):
     code, out, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")

@@ -10,12 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from engine_works import rows
+from sweeps import sweep
 
 from dpmic import frames
 from dpmic.errors import DependencyError, InputError, RefusedValueError
 
 
-@pytest.mark.parametrize(
+@sweep(
     "data",
     [
         pa.table({"x": [1]}),

@@ -11,6 +11,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from engine_works import rows
+from sweeps import sweep
 
 import dpmic
 from dpmic import frames
@@ -147,7 +148,7 @@ def test_truths_and_missing_values_of_a_text(tmp_path):
     assert values(path, "a", "b") == [(1.0, None), (0.0, None)]
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("late", "words"),
     [
         ("one", "'one': this is not a number"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from project import ROOT
 from scipy import stats
+from sweeps import sweep
 
 from dpmic.evaluation import collections, figures, intervals, margins, reproduce, tables, tuning
 from dpmic.evaluation.expected import strata
@@ -78,7 +79,7 @@ class TestUnseen:
     def test_axes_are_not_those_of_the_fit(self):
         assert set(margins.FITTED) & set(margins.UNSEEN) == {("even", "even")}
 
-    @pytest.mark.parametrize("name", margins.MARGINS)
+    @sweep("name", margins.MARGINS)
     def test_margins_keep_ranks(self, name):
         x = np.linspace(0, 1, 999)
         found = margins.MARGINS[name](x)

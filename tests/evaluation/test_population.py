@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 import naive
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic._validate import Limits
@@ -195,8 +196,8 @@ def exhaustive(distribution, master, columns):
     return best
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (5, 4), (7, 7)])
-@pytest.mark.parametrize("sharpness", [0.1, 1.0])
+@sweep("shape", [(2, 3), (3, 3), (5, 4), (7, 7)])
+@sweep("sharpness", [0.1, 1.0])
 def test_against_every_partition(shape, sharpness, rng):
     for _ in range(3):
         blocks = Blocks(rng.dirichlet(np.full(np.prod(shape), sharpness)).reshape(shape))
@@ -251,8 +252,8 @@ def every_range_grid(distribution, B, c):
     return found
 
 
-@pytest.mark.parametrize("c", [1, 2])
-@pytest.mark.parametrize("B", [4, 6, 9, 12])
+@sweep("c", [1, 2])
+@sweep("B", [4, 6, 9, 12])
 def test_range_matrix_against_every_grid(B, c, rng):
     distributions = [Blocks(rng.dirichlet(np.full(30, 0.3)).reshape(5, 6)) for _ in range(3)]
     for distribution in (*distributions, noisy(1, 0.6), noisy(20, 0.9)):

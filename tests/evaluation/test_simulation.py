@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from published import PublishedMICrGeom
 from scipy import stats
+from sweeps import sweep
 
 import dpmic
 from dpmic import _kernels, frames
@@ -110,8 +111,8 @@ def truncated_geometric(epsilon, n, f):
     return np.array([rho**f / (1 + rho), *inner, rho ** (n - f) / (1 + rho)])
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("counts", [[[0, 3], [12, 5]], [[20, 0], [0, 0]], [[1, 2], [3, 0]]])
+@sweep("epsilon", [0.1, 1.0, 3.0])
+@sweep("counts", [[[0, 3], [12, 5]], [[20, 0], [0, 0]], [[1, 2], [3, 0]]])
 def test_noisy_counts_are_truncated_geometric(epsilon, counts, rng):
     """For half of epsilon, since replacing a record changes two counts."""
     counts, runs = np.array(counts), 20_000
@@ -354,7 +355,7 @@ def mentioned(path):
             yield from (alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("path", EVALUATION, ids=lambda path: path.name)
+@sweep("path", EVALUATION, ids=lambda path: path.name)
 def test_no_evaluation_makes_a_release(path):
     assert not {"Release", "release", "publish"} & set(mentioned(path))
 
