@@ -229,6 +229,7 @@ def worker(path):
     )
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_its_last_part_at_most(path):
     with worker(path) as process:
         reached = -1

@@ -158,6 +158,7 @@ def failures(column, n, epsilon, failure, runs):
     return missed
 
 
+@pytest.mark.slow
 def test_the_failure_probability_in_short():
     missed = failures("cauchy", 300, 1.0, 0.2, 250)
     assert stats.binomtest(missed, 250, 0.2, "greater").pvalue > 1e-6

@@ -560,6 +560,7 @@ class OneCount(Weakened):
         return np.array([self._mechanism.draw(counts, setting)[0, 0] for _ in range(runs)], float)
 
 
+@pytest.mark.slow
 def test_a_quick_audit():
     bound = dpmic.audit(MICrGeometric(1.0, BOX, m=2, B=4), runs=3000)
     assert not bound.disproved

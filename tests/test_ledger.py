@@ -154,6 +154,7 @@ def test_deltas_are_probabilities(ledger, delta):
         ledger.spend("q", 0.1, delta, dataset=DATASET)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(1e-18, 1e-6), min_size=1, max_size=6))
 def test_the_sum_of_deltas_never_exceeds_the_total(charges):
     with tempfile.TemporaryDirectory() as folder:

@@ -64,6 +64,7 @@ def mironov_hits(sample, runs=4_000):
     return [sum(not (sample(v) * 2.0**53).is_integer() for _ in range(runs)) for v in (0.0, 1.0)]
 
 
+@pytest.mark.slow
 def test_mironovs_event():
     """It breaks textbook noise, so the test can fail; ours never shows it, whatever the score."""
     textbook = np.random.default_rng(1)

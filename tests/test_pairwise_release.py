@@ -130,6 +130,7 @@ def test_the_guarantee_is_one_sentence_with_all_of_it(delta):
     assert published.noise == ("gaussian" if delta else "laplace")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_intervals_cover_the_scores(kind, level):

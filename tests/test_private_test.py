@@ -123,6 +123,7 @@ def test_tables_depend_on_n_and_epsilon_alone():
 # Level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [2, 3, 12])
 def test_null_draws_are_the_mechanism_on_constant_columns(parts):
     """All ties: the secret orders make independent uniform permutations of them."""
@@ -163,6 +164,7 @@ def test_the_level_is_exact_for_more_records(n, runs, epsilon):
         assert stats.binomtest(rejected, runs, alpha).pvalue > 1e-6, (alpha, rejected)
 
 
+@pytest.mark.slow
 def test_what_depends_is_found():
     """A V-shape, which has no linear correlation; n and epsilon for twelve parts."""
     x = RNG.uniform(-1, 1, 2000)

@@ -123,6 +123,7 @@ def test_plot_draws_the_value_and_its_interval():
 # Mechanisms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", ["mic", "mev", "tic", "mas"])
 def test_the_noise_is_around_the_named_statistic(statistic):
     score = dpmic.micr(X, Y, bounds=BOX, B=60, c=5)

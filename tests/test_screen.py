@@ -130,6 +130,7 @@ def test_values_have_fresh_noise_around_their_scores():
     assert np.mean(np.abs(errors)) == pytest.approx(plan.values.scale, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_intervals_cover_the_scores_of_chosen_pairs(level):
     matrix = RNG.random((30, 4))

@@ -79,6 +79,7 @@ def largest_change(n, *, two_rows):
     return _largest_change(n, m, math.log2(3), two_rows) / n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", range(3, 13))
 def test_every_matrix(n):
     found = largest_change(n, two_rows=True)

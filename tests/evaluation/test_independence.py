@@ -76,6 +76,7 @@ def test_powers_and_best():
     assert len(power(kept).axes) == len(EPSILONS)
 
 
+@pytest.mark.slow
 def test_levels_in_short():
     row = levels(20, 1.0, 40)
     assert row["runs"] == 40

@@ -1,5 +1,6 @@
 """Intervals for MIC*: what is fitted, how it is judged, and that the table can be made again."""
 
+import functools
 import json
 
 import numpy as np
@@ -19,7 +20,12 @@ from dpmic.parameters import interval
 from dpmic.parameters.interval import KNOTS
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
-FULL = Sampling(family(tuple(sorted((*reproduce.FULL.r_squared, *reproduce.ENDS)))), unseen(), {})
+
+@functools.cache
+def full():
+    """All that is sampled: it takes seconds to make."""
+    r_squared = tuple(sorted((*reproduce.FULL.r_squared, *reproduce.ENDS)))
+    return Sampling(family(r_squared), unseen(), {})
 
 
 def few():
@@ -130,7 +136,7 @@ def test_the_results_page_shows_the_coverage():
 
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory):
-    return tuning.mic_stars(Run(tmp_path_factory.mktemp("stars"), seed=0), FULL.unseen)
+    return tuning.mic_stars(Run(tmp_path_factory.mktemp("stars"), seed=0), full().unseen)
 
 
 @pytest.mark.full
@@ -143,7 +149,7 @@ def test_coverage_between_entries_on_curves_not_fitted(name, n, epsilon, targets
     setting = mechanism.setting(n)
     choice = Choice(setting.limits.B, setting.limits.c, setting.limits.lmax)
     scores = []
-    for q in FULL.sampled[len(FULL.fitted) :]:
+    for q in full().sampled[len(full().fitted) :]:
         points = q.sample(n, rng)
         if name == "micr-laplace":
             scores.append(micr(points, SQUARE, choice))
@@ -161,7 +167,7 @@ def test_coverage_between_entries_on_curves_not_fitted(name, n, epsilon, targets
 def test_the_packages_table_is_what_the_command_makes(tmp_path):
     """One n of it: a later change to kernels, noise or parameters must remake the table."""
     iterations = interval.provenance()["iterations"]["25"]
-    sampling = Sampling(FULL.fitted, FULL.unseen, {25: iterations})
+    sampling = Sampling(full().fitted, full().unseen, {25: iterations})
     rows, judged = measure(Run(tmp_path, seed=0), sampling)
     stored = [row for row in interval._stored()["rows"] if row["n"] == 25]
     assert len(rows) == len(stored)

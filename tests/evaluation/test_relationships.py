@@ -156,6 +156,7 @@ def frequencies(x, y, x_cuts, y_cuts):
     return np.histogram2d(x, y, edges)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "r_squared"), SOME)
 def test_masses_are_the_frequencies_of_a_large_sample(number, r_squared, rng):
     """On cells of comparable weight; masses of a slightly different noise are told apart."""
@@ -179,6 +180,7 @@ def test_masses_are_the_frequencies_of_a_large_sample(number, r_squared, rng):
     assert pvalue(other) < 1e-4
 
 
+@pytest.mark.slow
 def test_the_mass_of_one_cell_in_full(rng):
     """Of the mixture divided by what of it lies in the square, with scipy's normal law."""
     q = noisy(4, 0.4)  # some of its centres lie outside the square
@@ -196,6 +198,7 @@ def test_the_mass_of_one_cell_in_full(rng):
     assert found[2, 0] == pytest.approx(mass(0.45, 1, 0, 0.2) / mass(0, 1, 0, 1), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "r_squared"), SOME)
 @pytest.mark.parametrize("size", [2, 7, 360])
 def test_parts_of_equal_mass(number, r_squared, size):

@@ -308,6 +308,7 @@ class TestStored:
 
 
 class TestAbsentData:
+    @pytest.mark.slow
     def test_it_is_said_and_nothing_is_made(self, tiny, absent, tmp_path):
         said = []
         out = tmp_path / "out"

@@ -145,6 +145,7 @@ class TestPublishedGeometric:
 
     setting = Limits(6, 1, "reshef")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
     @pytest.mark.parametrize("moved", [0, 1, 9])
     def test_on_corners(self, epsilon, moved, rng):
