@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from project import TESTS
 from pyarrow import parquet
 
 import dpmic
@@ -208,7 +209,7 @@ def test_an_interrupt_while_writing_loses_nothing(path, monkeypatch):
 WORKER = """
     import sys, time
     import numpy as np
-    sys.path.insert(0, {tests!r})
+    sys.path[:0] = {folders!r}
     import test_checkpoint as t
     t.module.PART = 20
     with t.opened({path!r}) as checkpoint:
@@ -220,7 +221,8 @@ WORKER = """
 
 
 def worker(path):
-    code = textwrap.dedent(WORKER.format(tests=str(Path(__file__).parent), path=str(path)))
+    folders = [str(TESTS), str(Path(__file__).parent)]
+    code = textwrap.dedent(WORKER.format(folders=folders, path=str(path)))
     return subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,

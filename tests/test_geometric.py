@@ -6,13 +6,13 @@ import json
 import logging
 import math
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from project import ROOT
 from scipy import stats
 from sweeps import sweep
 
@@ -242,7 +242,7 @@ def test_the_table_holds_something_for_every_question(n, epsilon):
 def test_the_guide_says_what_the_table_holds():
     """Errors beside those of micr-laplace, and m, to the printed digits."""
     rows = {(r["mechanism"], r["n"], r["epsilon"]): r for r in tuned._stored()["rows"]}
-    text = (Path(__file__).parent.parent / "docs/guides/noisy-histogram.md").read_text()
+    text = (ROOT / "docs/guides/noisy-histogram.md").read_text()
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
     seen = 0
     for at, head in enumerate(lines):

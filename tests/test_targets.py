@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import test_tiled
+from project import TESTS
 
 from dpmic import _kernels
 from dpmic.statistics.characteristic import xlogx_table
@@ -69,6 +70,7 @@ def written_in(target, part, cache):
         check=True,
         env={
             **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
             "NUMBA_CACHE_DIR": str(cache),  # code that comes from a cache cannot be inspected
             "NUMBA_CPU_NAME": target,
             "NUMBA_CPU_FEATURES": "",  # unset, it means those of this machine

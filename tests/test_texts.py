@@ -5,11 +5,11 @@ import itertools
 import json
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow.dataset
 import pytest
+from project import ROOT
 from sweeps import sweep
 
 import dpmic
@@ -197,8 +197,7 @@ def test_without_privacy_the_names_are_listed(monkeypatch, tmp_path, capsys):
 
 def test_nobody_is_advised_to_fill_with_a_constant():
     """It makes independent columns look dependent, where both are missing together."""
-    home = Path(__file__).parents[1]
-    places = [home / "README.md", *(home / "docs").rglob("*.md"), *(home / "src").rglob("*.py")]
+    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
     for path in places:
         assert not re.search(r"fillna|fill_null|fill_nan", path.read_text("utf-8")), path
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from project import ROOT
 
 from dpmic import __version__, cli
 from dpmic.errors import InputError
@@ -27,7 +28,6 @@ from dpmic.parameters import tuned
 from dpmic.parameters.estimate import Calibration
 from dpmic.privacy import reminders
 
-ROOT = Path(__file__).parents[2]
 TABLES = {
     "synthetic": {"synthetic", "wsum", "consistency", "error_rate"},
     "real": {"real", "medians", "quoted"},
