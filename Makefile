@@ -41,7 +41,7 @@ ifneq ($(shell $(OLDEST) -c "print(1)" 2>/dev/null),)
 test-lowest: .venv-lowest/test.done
 	@echo "dpmic: running the tests with the lowest versions, some minutes"
 	@$(IN_LOWEST) -q -n auto -rs -W ignore::pyparsing.warnings.PyparsingDeprecationWarning
-	@$(IN_LOWEST) -q tests/engines --engine duckdb --engine dask
+	@$(IN_LOWEST) -q tests/data/engines --engine duckdb --engine dask
 else
 test-lowest:
 	@echo "dpmic: $(OLDEST) was not found, so the lowest versions are not tested"

@@ -21,7 +21,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--engine",
         action="append",
-        help="run tests/engines with this engine alone; may be repeated (default: all)",
+        help="run tests/data/engines with this engine alone; may be repeated (default: all)",
     )
 
 

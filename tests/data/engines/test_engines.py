@@ -1,6 +1,6 @@
 """The same rows through every engine: identical tables, and the same refusals.
 
-``pytest tests/engines --engine spark`` runs this with one engine.
+``pytest tests/data/engines --engine spark`` runs this with one engine.
 """
 
 import itertools
