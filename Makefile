@@ -1,16 +1,17 @@
-# Two commands matter: `make demo` and `make test`. Each installs what it needs into .venv, once.
+# Three commands matter: `make demo`, `make check` and `make test`. Each installs what it needs into .venv, once.
 PYTHON ?= python3
 OLDEST ?= python3.11
 BIN := .venv/bin
 IN_LOWEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/python -m pytest
 
-.PHONY: help demo test test-full test-lowest lint docs bench bench-scale clean
+.PHONY: help demo check test test-full test-lowest lint docs bench bench-scale clean
 
 help:
 	@echo "make demo       install into .venv, screen a real survey privately, write demo.html"
-	@echo "make test       install what tests need and run the quick ones (minutes)"
-	@echo "make test-full  run the slow evidence: live oracle, exhaustive searches, audits; and test-lowest"
-	@echo "make test-lowest  run the quick tests with the lowest versions that pyproject.toml allows"
+	@echo "make check      install what tests need, run the quick tests and ruff: on every change (90 seconds)"
+	@echo "make test       run the slow tests too, and mypy: before a change lands (5 minutes)"
+	@echo "make test-full  run all evidence: live oracle, exhaustive searches, audits; and test-lowest"
+	@echo "make test-lowest  run the tests of make test with the lowest versions that pyproject.toml allows"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation into site/index.html"
 	@echo "make bench      compare speed with fast-mine, side by side"
@@ -20,21 +21,27 @@ help:
 demo: .venv/demo.done
 	@$(BIN)/dpmic demo
 
+check: .venv/test.done
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@echo "dpmic: running the quick tests on all cores, a minute or so"
+	@$(BIN)/python -m pytest -q -n auto -m "not slow and not full"
+
 test: .venv/test.done
-	@echo "dpmic: running the tests on all cores, some minutes"
+	@echo "dpmic: running the quick and the slow tests on all cores, some minutes"
 	@$(BIN)/python -m pytest -q -n auto -rs
 	@$(MAKE) --no-print-directory lint
 
 test-full: .venv/full.done test-lowest
-	@echo "dpmic: running the slow evidence, half an hour or so"
+	@echo "dpmic: running all evidence, half an hour or so"
 	@$(BIN)/python -m pytest -q -m full -n auto -rs
 
 # Only this Python has wheels of all lowest versions. The warning is matplotlib's use of pyparsing.
 ifneq ($(shell $(OLDEST) -c "print(1)" 2>/dev/null),)
 test-lowest: .venv-lowest/test.done
-	@echo "dpmic: running the quick tests with the lowest versions, some minutes"
+	@echo "dpmic: running the tests with the lowest versions, some minutes"
 	@$(IN_LOWEST) -q -n auto -rs -W ignore::pyparsing.warnings.PyparsingDeprecationWarning
-	@$(IN_LOWEST) -q tests/engines --engine duckdb --engine dask
+	@$(IN_LOWEST) -q tests/data/engines --engine duckdb --engine dask
 else
 test-lowest:
 	@echo "dpmic: $(OLDEST) was not found, so the lowest versions are not tested"

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from project import ROOT
 
+pytest_plugins = ["cpu_time", "pytester"]
+
 settings.register_profile(
     "dpmic",
     deadline=None,  # the first example of a run may compile a kernel
@@ -19,7 +21,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--engine",
         action="append",
-        help="run tests/engines with this engine alone; may be repeated (default: all)",
+        help="run tests/data/engines with this engine alone; may be repeated (default: all)",
     )
 
 

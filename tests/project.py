@@ -1,5 +1,6 @@
-"""Where the project is."""
+"""Where the project and its tests are."""
 
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sweeps import sweep
 
 import dpmic
 
@@ -88,7 +89,7 @@ def parts(path):
             yield from (f"{node.module.removeprefix('dpmic.')}.{a.name}" for a in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+@sweep("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_imports(path):
     mine = layer(path)
     for name in imports(path):
@@ -192,6 +193,7 @@ def test_help_is_light():
     assert not loaded_after(code) & HEAVY
 
 
+@pytest.mark.slow
 def test_arrays_need_neither_frames_nor_files():
     code = "import dpmic\ndpmic.mice([1, 2, 3, 4], [1, 2, 3, 4])"
     assert not loaded_after(code) & (HEAVY - {"numba", "scipy"})

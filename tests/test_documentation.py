@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 from project import ROOT
+from sweeps import sweep
 
 import dpmic
 from dpmic import compat, feature_selection, privacy, report
@@ -86,7 +87,7 @@ def test_every_requirement_has_a_lowest_version_that_is_tested():
         assert exact or re.fullmatch(pattern, requirement), requirement
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@sweep("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for target, anchor in LINK.findall(prose(page.read_text())):
         there = page.parent / target if target else page
@@ -112,7 +113,7 @@ def commands(page):
     return [*written, *(line.replace("\n", " ") for line in inline)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@sweep("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_and_their_options_exist(page):
     for line in commands(page):
         words = shlex.split(line, comments=True)[1:]
@@ -124,7 +125,7 @@ def test_commands_and_their_options_exist(page):
         assert {word for word in words if word.startswith("--")} <= known, line
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@sweep("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_file_is_scored_without_noise_and_then_published_from(page):
     """Whoever looks first and publishes the best has published a choice made from the records."""
     seen, published = set(), set()
@@ -188,7 +189,7 @@ def test_the_generated_reference_has_every_public_name():
     assert public <= named
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@sweep("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_blocks_are_doctests_that_end_before_their_fence(page):
     assert not re.search(r"^ +```", page.read_text(), re.MULTILINE), "an indented block is not run"
     for language, code in BLOCK.findall(page.read_text()):
@@ -211,6 +212,7 @@ def run_python(code, names):
     names.update(example.globs)
 
 
+@pytest.mark.slow
 def test_the_tutorials_python_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

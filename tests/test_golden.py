@@ -49,6 +49,7 @@ def find(spellman, baseball):
     return pair
 
 
+@pytest.mark.slow
 def test_every_value_of_minepy(golden, find):
     checked = rows(golden / "minepy.csv")
     assert len(checked) > 1000
@@ -69,6 +70,7 @@ def test_every_value_of_minepy(golden, find):
         assert ours == pytest.approx(theirs, abs=1e-9), row
 
 
+@pytest.mark.slow
 def test_the_original_java_program(golden, spellman):
     """MINE.jar prints five truncated decimals."""
     genes, _ = spellman

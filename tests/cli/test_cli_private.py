@@ -9,6 +9,7 @@ from pathlib import Path
 import commands
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic.privacy import _guards
@@ -94,6 +95,7 @@ def exact():
         yield from (values.min(), values.max(), np.median(values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", PRIVATE)
 def test_nothing_without_noise_is_printed(run, tmp_path, command):
     numbers = [f"{value:.9f}" for value in exact() if 0 < abs(value) < 1]
@@ -107,7 +109,7 @@ def test_nothing_without_noise_is_printed(run, tmp_path, command):
     assert not printed & set(numbers)
 
 
-@pytest.mark.parametrize("command", PRIVATE)
+@sweep("command", PRIVATE)
 def test_the_unit_and_the_consent_are_never_assumed(run, command):
     code, out, err = run(*PRIVATE[command], "--yes")
     assert (code, out) == (2, "")
@@ -286,7 +288,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
     assert ledger.spent == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("arguments", "words"),
     [
         ([*RELEASE[:6], *SURE], "--bounds: a has none"),

@@ -23,6 +23,7 @@ def people(monkeypatch, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_standard_input(people):
     text = "a\tb\n" + "".join(f"{v}\t{v * v}\n" for v in range(40))
     done = subprocess.run(
@@ -32,6 +33,7 @@ def test_standard_input(people):
     assert dpmic.Score.from_json(done.stdout).mic == dpmic.mice(range(40), range(40)).mic
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_full_disk_is_one_line(people):
     with open("/dev/full", "w") as full:
@@ -45,6 +47,7 @@ def test_a_full_disk_is_one_line(people):
             )
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_full_disk_after_spending(people):
     dpmic.Ledger("p.ledger", epsilon=1.0)
@@ -59,6 +62,7 @@ def test_a_full_disk_after_spending(people):
     assert subprocess.run(given, check=True, capture_output=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell's pipe")
 def test_a_closed_pipe_is_quiet(people):
     for command in (["matrix", "people.csv", "--csv"], ["--help"]):
@@ -69,6 +73,7 @@ def test_a_closed_pipe_is_quiet(people):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell's pipe")
 def test_a_closed_pipe_loses_no_result_that_was_paid_for(people):
     """Also where a table is printed, whose library ends the program at a closed pipe."""
@@ -89,6 +94,7 @@ def test_a_closed_pipe_loses_no_result_that_was_paid_for(people):
     assert line.endswith("its epsilon is spent and no ledger keeps it; it is printed above.")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c(people):
     running = subprocess.Popen(
@@ -124,6 +130,7 @@ def at_a_terminal(command, answer, wait_for):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), seen.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX terminals")
 @pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0), (b"\x03", 130)])
 def test_somebody_is_asked_at_a_terminal(people, answer, code):
@@ -184,6 +191,7 @@ def test_commands_are_completed():
     assert done.stdout.split() == ["score", "screen"]
 
 
+@pytest.mark.slow
 def test_memory_stays_with_the_columns(people):
     """A text of 40 MB, of which two narrow columns are wanted."""
     resource = pytest.importorskip("resource")

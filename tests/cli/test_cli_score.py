@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
+from sweeps import sweep
 
 import dpmic
 
@@ -29,7 +30,7 @@ def test_a_table_for_people(run):
     assert f"{EXPECTED.mic:.4f}" in out
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather", "arrow"])
+@sweep("ending", ["csv", "tsv", "parquet", "feather", "arrow"])
 def test_formats_give_the_same_score(run, ending):
     writers = {
         "csv": csv.write_csv,

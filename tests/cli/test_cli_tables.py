@@ -8,6 +8,7 @@ import re
 import commands
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic.cli.demo import BOUNDS, fair_survey
@@ -41,6 +42,7 @@ def test_every_pair(run):
     assert f"{expected.mic[0]:.4f}" in shown
 
 
+@pytest.mark.slow
 def test_the_matrix_hands_its_options_on(run, tmp_path):
     options = ["--tic", "--pvalues", "--permutations", "50", "--seed", "3", "--workers", "1"]
     _, out, _ = run("matrix", "people.csv", *ABC, *options, "--json", "--out", "s.parquet")
@@ -56,7 +58,7 @@ def test_the_matrix_hands_its_options_on(run, tmp_path):
     assert len(lines(run(*micr, "--columns", "a,b", "--csv")[1])) == 1
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("arguments", "words"),
     [
         (["matrix", "people.csv", "--columns", "a"], "1 column: a pair has two columns"),
@@ -161,6 +163,7 @@ def test_an_audit_tells_what_it_showed_and_no_more(run, monkeypatch, lower, verd
     assert "hold" not in out
 
 
+@pytest.mark.slow
 def test_the_demo(run, tmp_path):
     pytest.importorskip("statsmodels")
     for _ in range(2):  # its own report may be replaced
@@ -188,7 +191,7 @@ COMMANDS = ["score", "matrix", "test", "plan", "release", "screen", "bounds", "a
 COMMANDS += ["reproduce", "demo"]
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "ledger", "ledger create", "ledger show"])
+@sweep("command", [*COMMANDS, "ledger", "ledger create", "ledger show"])
 def test_help_has_an_example(run, command):
     code, out, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")

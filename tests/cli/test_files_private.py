@@ -9,6 +9,7 @@ import commands
 import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
+from sweeps import sweep
 
 import dpmic
 from dpmic.data import first_rows, load
@@ -107,8 +108,8 @@ def test_nobody_is_refused(run, tmp_path, name, ending):
 BIG = [2**53, 2**53 + 1, 2**53 + 2, 2**53]
 
 
-@pytest.mark.parametrize("ending", ["parquet", "feather"])
-@pytest.mark.parametrize(
+@sweep("ending", ["parquet", "feather"])
+@sweep(
     ("values", "expected"),
     [
         (pa.array(BIG, pa.int64()), [0, 1, 2]),

@@ -3,6 +3,7 @@ import re
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 from dpmic.evaluation import consistency, simulation
 from dpmic.evaluation.consistency import (
@@ -48,7 +49,7 @@ def table(tables, **wanted):
 class TestPopulation:
     """The population's matrix is what a sample's comes to, and its largest entry comes to MIC*."""
 
-    @pytest.mark.parametrize("number", RELATIONSHIPS.values())
+    @sweep("number", RELATIONSHIPS.values())
     def test_is_the_limit_of_the_samples(self, number, rng):
         q, limits = noisy(number, 0.7), Choice(20.0, 5.0).limits
         population = range_matrix(q, SQUARE, limits)
@@ -62,6 +63,7 @@ class TestPopulation:
         assert many < 0.02
         assert many < few / 3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", RELATIONSHIPS.values())
     def test_comes_to_mic_star(self, number):
         q = noisy(number, 0.7)
@@ -87,7 +89,7 @@ class TestWork:
         assert len({task.key for task in tasks}) == len(tasks)
         assert pickle.loads(pickle.dumps(tasks[0])) == tasks[0]
 
-    @pytest.mark.parametrize("name", ["LAPLACE", "ALPHA", "C", "DRAWS", "GEOMETRIC_DRAWS"])
+    @sweep("name", ["LAPLACE", "ALPHA", "C", "DRAWS", "GEOMETRIC_DRAWS"])
     def test_keys_name_every_setting(self, name, monkeypatch):
         work = Work("", noisy(12, 0.7), 100, 2)
         before = work.sampled(np.zeros(1)).key
@@ -95,6 +97,7 @@ class TestWork:
         assert work.sampled(np.zeros(1)).key != before
 
 
+@pytest.mark.slow
 class TestTables:
     def test_plans(self):
         assert set(QUICK) < set(FULL)
@@ -188,6 +191,7 @@ class TestTables:
         assert np.abs(noise).mean() == pytest.approx(sensitivity.micr(1000), rel=0.1)
 
 
+@pytest.mark.slow
 class TestResuming:
     def test_the_workers_do_not_matter(self, tables, tmp_path):
         assert measure(Run(tmp_path, seed=3, workers=2), True, plan=PLAN) == tables

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sweeps import sweep
 
 from dpmic.evaluation.tuning import wsum
 from dpmic.parameters.tuned import Calibration
@@ -24,9 +25,9 @@ def by_numbers(calibration, value, scale, parts=200_001):
     return (median - calibration.low) / (calibration.high - calibration.low)
 
 
-@pytest.mark.parametrize("calibration", [PLAIN, SOME], ids=["plain", "calibrated"])
-@pytest.mark.parametrize("scale", [0.002, 0.05, 0.3, 1.0, 20.0])
-@pytest.mark.parametrize("value", [0.0, 0.05, 0.12, 0.4, 0.5, 0.77, 0.93, 0.96, 1.0])
+@sweep("calibration", [PLAIN, SOME], ids=["plain", "calibrated"])
+@sweep("scale", [0.002, 0.05, 0.3, 1.0, 20.0])
+@sweep("value", [0.0, 0.05, 0.12, 0.4, 0.5, 0.77, 0.93, 0.96, 1.0])
 def test_is_the_median(calibration, value, scale):
     found = float(calibration.estimate(value, scale))
     assert found == pytest.approx(by_numbers(calibration, value, scale), abs=1e-4)
@@ -87,7 +88,7 @@ def test_it_is_drawn_towards_the_middle(value, scale):
     assert float(PLAIN.estimate(1 - value, scale)) == pytest.approx(1 - found, abs=1e-9)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-12, 1e12, 1e300])
+@sweep("scale", [0.0, 1e-300, 1e-12, 1e12, 1e300])
 def test_extreme_scales_are_finite_and_silent(scale):
     """Any warning is an error here."""
     with np.errstate(over="warn", invalid="warn", divide="warn"):
@@ -119,7 +120,7 @@ def losses(scale):
     return [float(wsum(np.abs(g - scores[:, None]).mean(axis=1), scores)) for g in guesses]
 
 
-@pytest.mark.parametrize("scale", [0.001, 0.01, 0.1, 0.24, 0.5, 1.0, 2.0, 10.0, 100.0])
+@sweep("scale", [0.001, 0.01, 0.1, 0.24, 0.5, 1.0, 2.0, 10.0, 100.0])
 def test_it_is_never_worse_than_the_value_or_a_constant(scale):
     value, estimate, constant = losses(scale)
     assert constant == pytest.approx(0.25, abs=1e-4)

@@ -40,6 +40,7 @@ def legend(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_and_saved(saved):
     assert list(saved) == NAMES
     for name, (png, svg) in saved.items():
@@ -48,6 +49,7 @@ def test_every_figure_is_drawn_and_saved(saved):
         assert "</svg>" in svg.read_text()
 
 
+@pytest.mark.slow
 def test_the_same_table_gives_the_same_bytes(saved, tmp_path):
     again = fabricated.tables()
     for name, figure in {
@@ -60,6 +62,7 @@ def test_the_same_table_gives_the_same_bytes(saved, tmp_path):
             assert old.read_bytes() == new.read_bytes(), new.name
 
 
+@pytest.mark.slow
 def test_another_table_gives_other_bytes(saved, tmp_path):
     figure = figures.synthetic_boxplots(fabricated.tables(seed=2)["synthetic"], 1.0)
     png, _ = figures.save(figure, tmp_path, "synthetic-1")
@@ -80,6 +83,7 @@ def test_every_contender_has_its_own_colour():
         assert bool(style.hatch) == published == (style.line == "--")
 
 
+@pytest.mark.slow
 def test_micr_geom_is_marked_in_every_legend_that_has_it(tables):
     guarantee = named("micr-geom").guarantee
     for figure in (

@@ -30,6 +30,7 @@ def test_matrices_hold_every_point(figure):
         assert np.sum(figure[name]) == 8
 
 
+@pytest.mark.slow
 def test_parts_of_equal_mass(figure):
     assert np.sum(figure["mass_counts"], axis=0).tolist() == [2, 2, 2, 2]
 

@@ -54,6 +54,7 @@ def test_dphsic_against_its_definition(bandwidth):
     assert np.linalg.norm(first.T @ second) / 60 == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "contender", [RankTest(), MICe(2), MICe(3), HSIC(0.2), NoisyTable(3)], ids=repr
 )
@@ -65,6 +66,7 @@ def test_contenders_know_nothing_from_something(contender):
     assert np.mean(contender.rejections(line, 3.0, rng)) > 0.9
 
 
+@pytest.mark.slow
 def test_powers_and_best():
     rows = list(powers(60, contenders=(NoisyTable(2), NoisyTable(3))))
     assert len(rows) == 2 * len(EPSILONS) * 5
@@ -75,6 +77,7 @@ def test_powers_and_best():
     assert len(figure_of(kept).axes) == len(EPSILONS)
 
 
+@pytest.mark.slow
 def test_levels_in_short():
     row = levels(20, 1.0, 40)
     assert row["runs"] == 40

@@ -1,11 +1,13 @@
 """Intervals for MIC*: what is fitted, how it is judged, and that the table can be made again."""
 
+import functools
 import json
 
 import numpy as np
 import pytest
 from project import ROOT
 from scipy import stats
+from sweeps import sweep
 
 from dpmic.evaluation import collections, figures, intervals, reproduce, tables, tuning
 from dpmic.evaluation.expected import strata
@@ -19,7 +21,13 @@ from dpmic.parameters.interval import KNOTS
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
 JUDGED = ROOT / "docs" / "results" / "intervals.csv"
-FULL = Sampling(family(tuple(sorted((*reproduce.FULL.r_squared, *reproduce.ENDS)))), unseen(), {})
+
+
+@functools.cache
+def full():
+    """All that is sampled: it takes seconds to make."""
+    r_squared = tuple(sorted((*reproduce.FULL.r_squared, *reproduce.ENDS)))
+    return Sampling(family(r_squared), unseen(), {})
 
 
 def few():
@@ -79,7 +87,7 @@ class TestUnseen:
     def test_axes_are_not_those_of_the_fit(self):
         assert set(FITTED_MARGINS) & set(UNSEEN_MARGINS) == {("even", "even")}
 
-    @pytest.mark.parametrize("name", MARGINS)
+    @sweep("name", MARGINS)
     def test_margins_keep_ranks(self, name):
         x = np.linspace(0, 1, 999)
         found = MARGINS[name](x)
@@ -88,6 +96,7 @@ class TestUnseen:
         assert stats.rankdata(found)[1:-1] == pytest.approx(stats.rankdata(x)[1:-1])
 
 
+@pytest.mark.slow
 def test_a_table_of_little_effort(run):
     sampling = Sampling(few(), unseen((0.1,)), {25: 3, 400: 3})
     rows, judged = measure(run, sampling)
@@ -100,6 +109,7 @@ def test_a_table_of_little_effort(run):
     assert measure(run, sampling) == (rows, judged)
 
 
+@pytest.mark.slow
 def test_the_package_can_read_what_the_command_writes(run, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "drawn", lambda *_: iter(()))
     monkeypatch.setattr(reproduce, "family", lambda _: few())
@@ -128,7 +138,7 @@ def test_the_results_page_shows_the_coverage():
 
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory):
-    return tuning.mic_stars(Run(tmp_path_factory.mktemp("stars"), seed=0), FULL.unseen)
+    return tuning.mic_stars(Run(tmp_path_factory.mktemp("stars"), seed=0), full().unseen)
 
 
 @pytest.mark.full
@@ -141,7 +151,7 @@ def test_coverage_between_entries_on_curves_not_fitted(name, n, epsilon, targets
     setting = mechanism.setting(n)
     choice = Choice(setting.limits.B, setting.limits.c, setting.limits.lmax)
     scores = []
-    for q in FULL.sampled[len(FULL.fitted) :]:
+    for q in full().sampled[len(full().fitted) :]:
         points = q.sample(n, rng)
         if name == "micr-laplace":
             scores.append(micr(points, SQUARE, choice))
@@ -159,7 +169,7 @@ def test_coverage_between_entries_on_curves_not_fitted(name, n, epsilon, targets
 def test_the_packages_table_is_what_the_command_makes(tmp_path):
     """One n of it: a later change to kernels, noise or parameters must remake the table."""
     iterations = interval.provenance()["iterations"]["25"]
-    sampling = Sampling(FULL.fitted, FULL.unseen, {25: iterations})
+    sampling = Sampling(full().fitted, full().unseen, {25: iterations})
     rows, judged = measure(Run(tmp_path, seed=0), sampling)
     stored = [row for row in interval._stored()["rows"] if row["n"] == 25]
     assert len(rows) == len(stored)

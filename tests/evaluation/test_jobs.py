@@ -100,6 +100,7 @@ def test_an_interrupted_run_keeps_what_is_done(tmp_path, diary, error):
     same(whole, Run(tmp_path / "fresh").results("draw", tasks(diary)))
 
 
+@pytest.mark.slow
 def test_an_error_in_a_worker_is_the_callers(tmp_path, diary):
     """Other tasks may have been done by then: they are not done again."""
     run = Run(tmp_path / "kept", workers=2)

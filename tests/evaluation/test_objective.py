@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from sweeps import sweep
 
 from dpmic.evaluation.simulation import clipped_laplace
 from dpmic.evaluation.tuning import expected_error, weights, wsum
@@ -80,15 +81,15 @@ def by_integral(score, target, scale):
     return between + law.cdf(0) * target + law.sf(1) * (1 - target)
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("score", [0.0, 0.02, 0.5, 0.93, 1.0])
-@pytest.mark.parametrize("target", [0.0, 0.3, 0.5, 1.0])
+@sweep("scale", SCALES)
+@sweep("score", [0.0, 0.02, 0.5, 0.93, 1.0])
+@sweep("target", [0.0, 0.3, 0.5, 1.0])
 def test_expected_error_against_an_integral(score, target, scale):
     found = float(expected_error(score, target, scale))
     assert found == pytest.approx(by_integral(score, target, scale), abs=1e-8)
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@sweep("scale", SCALES)
 def test_expected_error_against_draws(scale, rng):
     for score, target in [(0.0, 0.1), (0.4, 0.7), (1.0, 0.6)]:
         drawn = np.abs(clipped_laplace(np.full(400_000, score), scale, rng) - target)

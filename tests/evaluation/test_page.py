@@ -224,6 +224,7 @@ def test_empty_cells_show_no_nan(tables):
     )
 
 
+@pytest.mark.slow
 def test_small_figures_are_svg_and_large_ones_png(tables, tmp_path):
     figures.save(figures.error_rate(tables["error_rate"]), tmp_path, "rate")
     assert inlined(tmp_path, "rate").startswith("data:image/svg+xml;base64,")

@@ -63,6 +63,7 @@ def error(values, targets):
     return float(wsum(np.abs(values - targets[:, None]).mean(axis=1), targets))
 
 
+@pytest.mark.slow
 class TestPublished:
     def test_a_row_for_each_mechanism_and_epsilon(self, beside_print):
         places = [(row["mechanism"], row["n"], row["epsilon"]) for row in beside_print]
@@ -128,6 +129,7 @@ class TestPublished:
                 assert c in ((5,) if mechanism == "micr-lap" else (1, 2))
 
 
+@pytest.mark.slow
 class TestTuned:
     def test_a_row_for_each_mechanism_and_epsilon(self, found):
         places = [(row["mechanism"], row["n"], row["epsilon"]) for row in found]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic.evaluation import plans, printed
@@ -44,7 +45,7 @@ def tied():
 
 
 class TestPlan:
-    @pytest.mark.parametrize("n", SIZES)
+    @sweep("n", SIZES)
     def test_every_contender_appears_once_for_each_epsilon(self, n):
         entries = plan(n, EPSILONS)
         expected = [(key, epsilon) for epsilon in EPSILONS for key in KEYS]
@@ -54,8 +55,8 @@ class TestPlan:
     def test_one_epsilon_after_the_other(self):
         assert [epsilon for _, epsilon in rows(plan(25, EPSILONS))] == [1.0] * 11 + [0.1] * 11
 
-    @pytest.mark.parametrize("n", SIZES)
-    @pytest.mark.parametrize("epsilon", EPSILONS)
+    @sweep("n", SIZES)
+    @sweep("epsilon", EPSILONS)
     def test_published_noise_is_the_papers(self, n, epsilon):
         entries = at(n, epsilon)
         micr, mice = entries["micr-lap"].source, entries["mice-lap"].source
@@ -64,8 +65,8 @@ class TestPlan:
         expected = cells * (2 * math.log2(n) + 4.8) / n / epsilon
         assert mice.scale == pytest.approx(expected, rel=1e-12)
 
-    @pytest.mark.parametrize("n", SIZES)
-    @pytest.mark.parametrize("epsilon", EPSILONS)
+    @sweep("n", SIZES)
+    @sweep("epsilon", EPSILONS)
     def test_published_grids_are_the_papers(self, n, epsilon):
         entries = at(n, epsilon)
         c, B = printed.interpolated("micr-lap", n, epsilon)
@@ -77,8 +78,8 @@ class TestPlan:
         assert mice.choice == Choice(max(n**0.6, 4), 15)
         assert mice.statistic == "mice, ties grouped"
 
-    @pytest.mark.parametrize("n", SIZES)
-    @pytest.mark.parametrize("epsilon", EPSILONS)
+    @sweep("n", SIZES)
+    @sweep("epsilon", EPSILONS)
     def test_ours_are_what_would_be_released(self, n, epsilon):
         entries = at(n, epsilon)
         for key, mechanism in (

@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 import naive
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import dpmic
 from dpmic._validate import Limits
@@ -134,6 +135,7 @@ class TestClosedForms:
         odd = mic_star(Curve(power), master=25, columns=35)
         assert 0.95 < odd < 1
 
+    @pytest.mark.slow
     def test_the_grid_of_the_paper_is_the_default(self):
         channel = Blocks(np.array([[0.8, 0.2], [0.2, 0.8]]))
         assert mic_star(channel) == pytest.approx(1 - h2(0.2), abs=1e-12)
@@ -142,6 +144,7 @@ class TestClosedForms:
 
 
 class TestConvergence:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("number", "r_squared"), [(1, 0.3), (13, 0.6)])
     def test_finer_grids_add_less_and_less(self, number, r_squared):
         """A grid that refines another is never worse; from the paper's on nothing changes."""
@@ -193,8 +196,8 @@ def exhaustive(distribution, master, columns):
     return best
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (5, 4), (7, 7)])
-@pytest.mark.parametrize("sharpness", [0.1, 1.0])
+@sweep("shape", [(2, 3), (3, 3), (5, 4), (7, 7)])
+@sweep("sharpness", [0.1, 1.0])
 def test_against_every_partition(shape, sharpness, rng):
     for _ in range(3):
         blocks = Blocks(rng.dirichlet(np.full(np.prod(shape), sharpness)).reshape(shape))
@@ -249,8 +252,8 @@ def every_range_grid(distribution, B, c):
     return found
 
 
-@pytest.mark.parametrize("c", [1, 2])
-@pytest.mark.parametrize("B", [4, 6, 9, 12])
+@sweep("c", [1, 2])
+@sweep("B", [4, 6, 9, 12])
 def test_range_matrix_against_every_grid(B, c, rng):
     distributions = [Blocks(rng.dirichlet(np.full(30, 0.3)).reshape(5, 6)) for _ in range(3)]
     for distribution in (*distributions, noisy(1, 0.6), noisy(20, 0.9)):
@@ -276,6 +279,7 @@ def test_a_range_matrix_within_wider_bounds():
     assert found[0, 1] == pytest.approx(normalised(q.masses([1 / 3], [0.5])), abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "r_squared"), [(1, 0.5), (9, 0.8), (15, 0.9)])
 def test_range_matrices_stay_below_mic_star(number, r_squared):
     q = noisy(number, r_squared)

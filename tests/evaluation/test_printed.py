@@ -1,4 +1,5 @@
 import pytest
+from sweeps import sweep
 
 from dpmic.errors import ParameterError
 from dpmic.evaluation import printed
@@ -71,7 +72,7 @@ def test_nearest_row_outside(mechanism, epsilon):
     assert interpolated(mechanism, 10**6, epsilon) == PARAMETERS[mechanism, epsilon][10000]
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("mechanism", "n", "epsilon", "expected"),
     [
         ("micr-lap", 337, 1.0, (5, 46)),  # 40 + 20 * 87 / 250 = 46.96

@@ -6,6 +6,7 @@ from math import cos, pi, sin
 import numpy as np
 import pytest
 from scipy import stats
+from sweeps import sweep
 
 from dpmic.evaluation import relationships
 from dpmic.evaluation.relationships import FUNCTIONS, R_SQUARED, family, noisy
@@ -81,7 +82,7 @@ def test_the_whole_family():
     assert family()[100] == noisy(*ALL[100])
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@sweep("number", NUMBERS)
 def test_a_function_is_that_of_the_appendix(number):
     """Beyond [0, 1] too: noise in x leads there."""
     joints = [0.0051, 0.01, 0.0528, 0.1, 0.491, 0.509, 0.99]
@@ -90,7 +91,7 @@ def test_a_function_is_that_of_the_appendix(number):
     np.testing.assert_allclose(FUNCTIONS[number - 1](x), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@sweep("number", NUMBERS)
 def test_points_are_evenly_spaced_along_the_graph(number):
     q = noisy(number, 0.5)
     function = APPENDIX[number]
@@ -111,7 +112,7 @@ def test_points_are_evenly_spaced_along_the_graph(number):
     np.testing.assert_allclose(lengths, np.mean(lengths), rtol=2e-3)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@sweep("number", NUMBERS)
 def test_the_points_reach_as_far_as_the_graph_is_in_the_square(number):
     x, function = noisy(number, 0.5).x, APPENDIX[number]
     within = [t for t in np.linspace(0, 1, 20_001) if 0 <= function(float(t)) <= 1]
@@ -119,7 +120,7 @@ def test_the_points_reach_as_far_as_the_graph_is_in_the_square(number):
     assert x[-1] == pytest.approx(within[-1], abs=1e-4)
 
 
-@pytest.mark.parametrize(("number", "r_squared"), SOME)
+@sweep(("number", "r_squared"), SOME)
 def test_sigma_leaves_the_wished_r_squared(number, r_squared, rng):
     q, draws = noisy(number, r_squared), 1_000_000
     which = rng.integers(100, size=draws)
@@ -136,7 +137,7 @@ def test_more_noise_leaves_less():
         assert sigmas[-1] > 0
 
 
-@pytest.mark.parametrize(("number", "r_squared"), SOME)
+@sweep(("number", "r_squared"), SOME)
 def test_samples(number, r_squared):
     q = noisy(number, r_squared)
     x, y = q.sample(3000, np.random.default_rng(5))
@@ -155,6 +156,7 @@ def frequencies(x, y, x_cuts, y_cuts):
     return np.histogram2d(x, y, edges)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "r_squared"), SOME)
 def test_masses_are_the_frequencies_of_a_large_sample(number, r_squared, rng):
     """On cells of comparable weight; masses of a slightly different noise are told apart."""
@@ -178,6 +180,7 @@ def test_masses_are_the_frequencies_of_a_large_sample(number, r_squared, rng):
     assert pvalue(other) < 1e-4
 
 
+@pytest.mark.slow
 def test_the_mass_of_one_cell_in_full(rng):
     """Of the mixture divided by what of it lies in the square, with scipy's normal law."""
     q = noisy(4, 0.4)  # some of its centres lie outside the square
@@ -195,6 +198,7 @@ def test_the_mass_of_one_cell_in_full(rng):
     assert found[2, 0] == pytest.approx(mass(0.45, 1, 0, 0.2) / mass(0, 1, 0, 1), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "r_squared"), SOME)
 @pytest.mark.parametrize("size", [2, 7, 360])
 def test_parts_of_equal_mass(number, r_squared, size):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from project import ROOT
 
 from dpmic import __version__, cli
 from dpmic.errors import InputError
@@ -27,7 +28,6 @@ from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import _guards
 
-ROOT = Path(__file__).parents[2]
 TABLES = {
     "synthetic": {"synthetic", "wsum", "consistency", "error_rate"},
     "real": {"real", "medians", "quoted"},
@@ -136,6 +136,7 @@ def contents(folder):
 
 
 class TestParts:
+    @pytest.mark.slow
     def test_all_of_it(self, tiny, unsaved, data, tmp_path):
         out, told, said = tmp_path / "out", [], []
         made_page = reproduce.reproduce(
@@ -198,6 +199,7 @@ class TestParts:
                     expected = f"not epsilon-DP: proved guarantee {grids} x epsilon"
                 assert row["guarantee"] == expected
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("part", reproduce.PARTS)
     def test_one_part_alone(self, part, tiny, unsaved, data, tmp_path):
         out = tmp_path / "out"
@@ -209,12 +211,14 @@ class TestParts:
         assert (out / "scores.json").exists() == (part == "intervals")
         assert set(json.loads((out / "tables" / "provenance.json").read_text())) == {part}
 
+    @pytest.mark.slow
     def test_figures_are_images(self, tiny, tmp_path):
         reproduce.reproduce(("parameters",), tmp_path, quick=True)
         for name in ("parameters", "grids"):
             assert (tmp_path / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
             assert "<svg" in (tmp_path / "figures" / f"{name}.svg").read_text(encoding="utf-8")
 
+    @pytest.mark.slow
     def test_parts_come_together_in_any_order(self, tiny, undrawn, data, tmp_path):
         for parts in (("real", "intervals"), ("parameters", "synthetic", "errors")):
             page = reproduce.reproduce(parts, tmp_path / "apart", quick=True, seed=3)
@@ -253,6 +257,7 @@ class TestParts:
             assert 5 in scope.fineness
 
 
+@pytest.mark.slow
 class TestStored:
     @pytest.fixture
     def stored(self, tiny, undrawn, tmp_path, monkeypatch):
@@ -303,6 +308,7 @@ class TestStored:
 
 
 class TestAbsentData:
+    @pytest.mark.slow
     def test_it_is_said_and_nothing_is_made(self, tiny, absent, tmp_path):
         said = []
         out = tmp_path / "out"
@@ -438,6 +444,7 @@ class TestCommand:
         assert "nothing can be written there" in err
         assert (tmp_path / "file").read_text() == "mine"
 
+    @pytest.mark.slow
     def test_tables_without_their_provenance(self, tiny, data, command, tmp_path, monkeypatch):
         """Stopped between two files, and then without data: what is there is shown."""
         (tmp_path / "out" / "tables").mkdir(parents=True)
@@ -485,6 +492,7 @@ class TestCommand:
         code, _, _ = command("real", "--quick", "--workers", "1", "--output", "fresh")
         assert contents(Path("fresh")) == contents(Path("reproduction-quick"))
 
+    @pytest.mark.slow
     def test_a_second_run_makes_nothing_anew(self, tiny, undrawn, data, command, monkeypatch):
         arguments = ("all", "--quick", "--workers", "1")
         command(*arguments)

@@ -78,6 +78,7 @@ def test_what_mic_costs_is_as_the_page_says():
     assert dpmic.mic.__doc__.count(f"{at(SINE, 100)['mic']:.2f} at n = 100") == 1
 
 
+@pytest.mark.slow
 def test_table_and_figure_are_made(tmp_path):
     pytest.importorskip("matplotlib")
     resolution.write(tmp_path, samples={50: 2, 100: 2})

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from project import ROOT
+from sweeps import sweep
 
 from dpmic.evaluation import printed, tables
 from dpmic.evaluation.tables import CONTENDERS
@@ -30,16 +31,16 @@ def cell(table, **wanted):
     return row
 
 
-@pytest.mark.parametrize("epsilon", [1, 0.1])
-@pytest.mark.parametrize("contender", CONTENDERS, ids=lambda c: c.key)
+@sweep("epsilon", [1, 0.1])
+@sweep("contender", CONTENDERS, ids=lambda c: c.key)
 def test_wsum(contender, epsilon):
     shown = row_of(contender.label, f"| epsilon = {epsilon:g} | n = 25")
     for n, text in zip((25, 250, 500, 1000, 5000, 10000), shown, strict=True):
         assert text == f"{cell(WSUM, mechanism=contender.key, epsilon=epsilon, n=n)['wsum']:.3f}"
 
 
-@pytest.mark.parametrize("epsilon", [1, 0.1])
-@pytest.mark.parametrize("contender", CONTENDERS, ids=lambda c: c.key)
+@sweep("epsilon", [1, 0.1])
+@sweep("contender", CONTENDERS, ids=lambda c: c.key)
 def test_medians(contender, epsilon):
     shown = row_of(contender.label, f"| epsilon = {epsilon:g} | Spellman23")
     expected = []

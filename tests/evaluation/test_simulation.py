@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from published import PublishedMICrGeom
 from scipy import stats
+from sweeps import sweep
 
 import dpmic
 from dpmic import _kernels
@@ -57,6 +58,7 @@ def real_draws(mechanism, x, y, count):
     return np.array(drawn), score, setting.noise.scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -80,6 +82,7 @@ def test_clipped_laplace_is_what_is_released(mechanism, rng):
     assert differ(drawn, shifted) < NEVER
 
 
+@pytest.mark.slow
 def test_the_release_itself(rng):
     """Not only its last step: score, noise and clip in one call."""
     x = np.linspace(0, 1, 25)
@@ -109,8 +112,8 @@ def truncated_geometric(epsilon, n, f):
     return np.array([rho**f / (1 + rho), *inner, rho ** (n - f) / (1 + rho)])
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("counts", [[[0, 3], [12, 5]], [[20, 0], [0, 0]], [[1, 2], [3, 0]]])
+@sweep("epsilon", [0.1, 1.0, 3.0])
+@sweep("counts", [[[0, 3], [12, 5]], [[20, 0], [0, 0]], [[1, 2], [3, 0]]])
 def test_noisy_counts_are_truncated_geometric(epsilon, counts, rng):
     """For half of epsilon, since replacing a record changes two counts."""
     counts, runs = np.array(counts), 20_000
@@ -143,6 +146,7 @@ class TestPublishedGeometric:
 
     setting = Limits(6, 1, "reshef")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
     @pytest.mark.parametrize("moved", [0, 1, 9])
     def test_on_corners(self, epsilon, moved, rng):
@@ -263,6 +267,7 @@ class TestNoisyTable:
 
 
 class TestHistogram:
+    @pytest.mark.slow
     def test_it_is_what_is_released(self, rng):
         """And with a quarter of the noise it would not be; half is too near for 800 draws."""
         x = rng.random(300)
@@ -302,6 +307,7 @@ class TestInformations:
 
     xlogx = np.array([0.0, *(m * math.log2(m) for m in range(1, 5000))])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("columns", "rows", "k_max"), [(2, 2, 2), (5, 3, 3), (4, 9, 4)])
     def test_is_the_information_of_each_table(self, columns, rows, k_max, rng):
         tables = rng.poisson(rng.choice([0.1, 1.0, 20.0], (40, 1, 1)), (40, columns, rows))
@@ -351,7 +357,7 @@ def mentioned(path):
             yield from (alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("path", EVALUATION, ids=lambda path: path.name)
+@sweep("path", EVALUATION, ids=lambda path: path.name)
 def test_no_evaluation_makes_a_release(path):
     assert not {"Release", "release", "publish"} & set(mentioned(path))
 

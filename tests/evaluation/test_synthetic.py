@@ -47,6 +47,7 @@ def measured(run, three, *, sizes=(N,), epsilons=EPSILONS, iterations=ITERATIONS
     return synthetic.measure(run, three, sizes, epsilons, iterations)
 
 
+@pytest.mark.slow
 class TestTables:
     def test_a_row_for_each_contender_n_epsilon_and_distribution(self, run, three):
         table, sums = measured(run(), three, sizes=(25, 40), iterations=1)
@@ -120,6 +121,7 @@ class TestTables:
         assert floors[0] == floors[1]
 
 
+@pytest.mark.slow
 class TestValues:
     def test_each_iteration_has_a_sample_of_its_own(self, three, monkeypatch):
         seen = []
@@ -139,6 +141,7 @@ class TestValues:
         assert np.unique(found[floor]).size > 1
 
 
+@pytest.mark.slow
 class TestRuns:
     def test_one_and_two_workers(self, run, three):
         one = measured(run("one"), three)

@@ -64,6 +64,7 @@ cells = (
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.fixed_dictionaries({"a": cells, "b, c": cells, "d": cells}), max_size=5))
 def test_any_table(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("any") / "t.csv"

@@ -162,6 +162,7 @@ class TestSizes:
         assert len(set(sizes.micr)) == len(sizes.micr) == 6
 
 
+@pytest.mark.slow
 def test_mic_stars(three, tmp_path):
     run = Run(tmp_path)
     found = mic_stars(run, three[:2])

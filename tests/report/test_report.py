@@ -1,0 +1,354 @@
+"""Reports: one file, hostile names, nothing un-noised."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_kinds import HOSTILE, KINDS, NAMES, PLAIN, PRIVATE, Budget, built, data, results
+from sweeps import sweep
+
+import dpmic
+from dpmic.data import Pair, pair
+from dpmic.errors import InputError, ParameterError
+from dpmic.report import page
+from dpmic.report._figures import MOST_COLUMNS, MOST_POINTS, TURNS, Axis
+from dpmic.report.markup import shorten, text
+from dpmic.results import HistogramRelease, IndependenceTest, Release
+
+VOID = {"meta", "link", "wbr"}
+
+
+class Outline(HTMLParser):
+    """The tags of a page, which must close in order."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tags, self.open, self.words, self.inside = [], [], [], {}
+        self.feed(source)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, words):
+        if self.open and self.open[-1] in {"style", "script"}:
+            self.inside[self.open[-1]] = words
+        else:
+            self.words.append(words)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def outline(request):
+    return Outline(built(request.param))
+
+
+def test_the_outline_is_one_that_readers_follow(outline):
+    names = [name for name, _ in outline.tags]
+    assert outline.all("html") == [{"lang": "en"}]
+    assert names.count("h1") == 1
+    assert names.count("h2") == names.count("section") >= 4
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in outline.tags:
+        assert set(attributes.get("aria-labelledby", "").split()) <= set(ids)
+    for head in outline.all("th"):
+        assert head["scope"] in {"row", "col"}
+    assert names.count("caption") == names.count("table")
+
+
+def test_drawings_have_a_name_and_a_description(outline):
+    for attributes in outline.all("svg"):
+        if attributes.get("role") == "img":
+            assert attributes["aria-labelledby"]
+
+
+def test_nothing_is_asked_for_and_nothing_runs_but_our_script(outline):
+    for name, attributes in outline.tags:
+        assert name not in {"img", "iframe", "object", "embed", "form", "base", "a"}
+        assert not [key for key in attributes if key.startswith("on") or key in {"style", "src"}]
+        assert attributes.get("href", "data:,") == "data:,"
+    assert len(outline.all("script")) == len(outline.all("style")) == 1
+    (policy,) = (m["content"] for m in outline.all("meta") if "http-equiv" in m)
+    assert policy.startswith("default-src 'none'; ")
+    for kind, content in outline.inside.items():
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+        assert "//" not in re.sub(r"^\s*//.*", "", content, flags=re.M)  # no address either
+
+
+@sweep("kind", KINDS)
+def test_hostile_names_are_texts(kind):
+    source = built(kind)
+    assert "<script>window.evil" not in source
+    assert "<img" not in source
+    if kind not in {"score", "test"}:  # which have only harmless names
+        assert "&lt;" in source
+
+
+def test_names_cannot_reorder_or_hide():
+    assert text("a\u202eb\0\ud800") == r"a\u202eb\x00\ud800"
+    assert text("\u0645\u06cc\u200c\u062e") == "\u0645\u06cc\u200c\u062e"  # a joiner of Persian
+    assert shorten("abcdef", 5) == "abcd\u2026"
+    assert shorten("abcde", 5) == "abcde"
+    assert len(shorten("\u5e74" * 30, 20)) == 10
+    two = dpmic.mice(np.arange(9.0), np.arange(9.0))
+    points = Pair(np.arange(9.0), np.arange(9.0), ("\u202ereversed", "\ud800"))
+    assert page(two, points=points).encode()
+
+
+@sweep("kind", PRIVATE)
+def test_a_private_page_begins_with_its_guarantee(kind):
+    words = "".join(Outline(built(kind)).words)
+    guarantee = results()[kind].guarantee
+    assert guarantee in words
+    assert words.index(guarantee) < words.index("How to read this")
+    assert "Nothing in this report is private" not in words
+    assert "1.5 of 4" in words  # spent
+    assert "2.5" in words  # left
+    assert f"dpmic screen {HOSTILE}" in words
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_other_pages_begin_with_a_warning(kind):
+    words = "".join(Outline(built(kind)).words)
+    assert words.index("Nothing in this report is private") < words.index("How to read this")
+    shown = "a figure shows the records" in words
+    assert shown == (kind != "cross")  # the only one without points
+
+
+@sweep("kind", KINDS)
+def test_it_can_be_repeated(kind):
+    words = "".join(Outline(built(kind)).words)
+    assert dpmic.__version__ in words
+    assert re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", words)
+    assert re.search(r"records \(n\)1,500", words)
+
+
+def test_a_table_has_the_published_numbers_in_order():
+    screening = results()["screening"]
+    source = built("screening")
+    numbers = [float(n) for n in re.findall(r"data-number='([^']+)'", source)]
+    assert numbers[::2] == list(screening.values)
+    assert numbers[1::2] == [low for low, _ in screening.interval()]
+    for low, high in screening.interval():
+        assert f"{low:.4f} to&nbsp;{high:.4f}" in source
+    assert source.count("aria-sort='descending'") == 1
+
+
+def test_a_matrix_is_listed_from_the_largest_value():
+    numbers = re.findall(r"data-number='([^']+)'", built("matrix"))
+    values = [float(n) for n in numbers[::2]]
+    assert values == sorted(results()["matrix"].values, reverse=True)
+
+
+def luminance(colour):
+    parts = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in colour]
+    return np.dot(parts, (0.2126, 0.7152, 0.0722))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_numbers_in_a_heat_map_stand_out_from_their_cells(dark):
+    style = Outline(built("matrix")).inside["style"]
+    page_colour, accent = (
+        np.array(list(bytes.fromhex(re.findall(rf"--{name}: #(\w+)", style)[dark]))) / 255
+        for name in ("page", "accent")
+    )
+    for value in np.linspace(0, 1, 501):
+        cell = luminance(value * accent + (1 - value) * page_colour)
+        band = sum(value > turn for turn in TURNS)
+        white = band == 0 if dark else band == 2  # as in the style sheet
+        contrast = 1.05 / (cell + 0.05) if white else (cell + 0.05) / 0.05
+        assert contrast >= 4.5, value
+
+
+# privacy
+
+
+def digits(values):
+    """Return numbers by their first ten digits; 0 and 1, which bounds are, do not count.
+
+    Noise meets six digits of one of thousands of records by chance, in one page of thirty.
+    """
+    return {repr(float(value))[:12] for value in values if 1e-4 < value < 1}
+
+
+def exact_scores():
+    table = data()
+    ranges = dpmic.pairwise(table, statistic="micr", bounds=dict.fromkeys(NAMES, (0.0, 1.0)))
+    return digits([*ranges.mic, *dpmic.pairwise(table).mic])
+
+
+@sweep("kind", PRIVATE)
+def test_a_private_page_holds_nothing_of_the_records(kind):
+    source = built(kind)
+    records = digits(value for column in data() for value in column)
+    assert len(records) > 2000
+    assert not [number for number in exact_scores() | records if number in source]
+
+
+def test_that_search_finds_what_is_there():
+    source = built("pairwise")  # not private: it has the exact scores
+    assert sum(score in source for score in exact_scores()) >= 6
+
+
+@sweep("kind", PRIVATE)
+def test_a_private_page_follows_from_the_published_text(kind):
+    """Of what was published as JSON, without the data, the same page is made."""
+    result = results()[kind]
+    again = type(result).from_json(result.to_json())
+    dates = re.compile(r"20\d\d-\d\d-\d\d[ \d:]*")
+    assert dates.sub("", page(again)) == dates.sub("", page(result))
+
+
+def test_the_histogram_shown_is_the_noisy_one():
+    result = results()["histogram"]
+    assert isinstance(result, HistogramRelease)
+    numbers = re.findall(r"data-number='(\d+)'", built("histogram"))
+    shown = np.array(numbers, int).reshape(result.m, result.m)
+    assert (shown == result.histogram).all()
+    x, y = data()["age"], data()[result.names[1]]
+    exact = np.histogram2d(y, x, bins=(result.y_edges, result.x_edges))[0]
+    assert (shown != exact).any()
+
+
+def test_nothing_can_be_added_to_a_private_page():
+    points = pair("age", NAMES[1], data=data())
+    for options in ({"points": points}, {"others": (results()["score"],)}):
+        with pytest.raises(ParameterError, match="published and nothing else"):
+            page(results()["release"], **options)
+
+
+# what is refused
+
+
+def test_what_does_not_belong_together_is_refused():
+    points = pair("age", NAMES[1], data=data())
+    score, pairwise = results()["score"], results()["pairwise"]
+    with pytest.raises(ParameterError, match="no page shows it"):
+        page([1, 2, 3])
+    with pytest.raises(ParameterError, match="no page shows it"):
+        page(dpmic.plan(1000, 1.0))
+    with pytest.raises(ParameterError, match="spends nothing"):
+        page(score, ledger=Budget())
+    with pytest.raises(ParameterError, match="others=\\(score,\\)"):
+        page(pairwise, points=points)
+    with pytest.raises(ParameterError, match="one score"):
+        page(pairwise, points=points, others=(score, score))
+    few = Pair(points.x[:9], points.y[:9], points.names)
+    with pytest.raises(InputError, match="9 points: the score is of 1500 records"):
+        page(score, points=few)
+
+
+# sizes and extremes
+
+
+def test_a_large_table_is_cut_and_says_so(rng):
+    names = [f"column {i}" for i in range(MOST_COLUMNS + 10)]
+    wide = pl.DataFrame(rng.normal(size=(60, len(names))), schema=names)
+    source = page(dpmic.pairwise(wide))
+    assert source.count("<tr>") == 301
+    assert "The 300 strongest of 1,225 are listed." in source
+    assert f"at most {MOST_COLUMNS} on each side" in source
+    assert source.count("rotate(-90)") == MOST_COLUMNS
+
+
+def test_many_points_are_thinned_and_it_says_so(rng):
+    x, y = rng.normal(size=(2, MOST_POINTS + 1000))
+    source = page(dpmic.mice(x, y), points=pair(x, y))
+    assert source.count("h0") == MOST_POINTS
+    assert "4,000 of 5,000 records are drawn" in source
+    assert source == page(dpmic.mice(x, y), points=pair(x, y))
+
+
+def test_pairs_without_a_score_are_told():
+    gaps = np.full((8, 3), np.nan)
+    gaps[:, 0] = np.arange(8)
+    gaps[:4, 1] = gaps[4:, 2] = np.arange(4)
+    source = page(dpmic.pairwise(gaps, missing="drop"))
+    assert "1 pair had too few records with both values" in source
+    assert ">nan<" not in source
+
+
+@pytest.mark.parametrize("far", [1.7e308, 5e-324, 1e-300])
+def test_points_of_any_size_have_a_place(far):
+    x = np.linspace(-1, 1, 8) * far
+    source = page(dpmic.mice(x, np.ones(8)), points=pair(x, np.ones(8)))
+    drawn = re.search(r"class='points' d='([^']+)'", source)[1]
+    places = [float(n) for n in re.findall(r"[-\d.]+(?=[ h])", drawn)]
+    assert len(places) == 16
+    assert min(places) >= 0
+    assert max(places) <= 1000
+
+
+def test_a_test_with_one_value_of_chance_is_drawn():
+    one = IndependenceTest(statistic=0.5, pvalue=1.0, n=9, B=9.0, c=5.0, null=np.full(5, 0.5))
+    assert Outline(page(one)).all("rect")
+
+
+def test_a_range_that_was_not_found_is_told():
+    answers = (dpmic.estimate_bounds(np.arange(5.0), epsilon=0.01) for _ in range(9))
+    few = next(answer for answer in answers if not answer.found)  # one in a hundred is
+    source = page(few)
+    assert "none found" in source
+    assert "No ledger was used" in source
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
+def test_ticks_are_few_and_inside(low, span):
+    axis = Axis("x", low, low + span)
+    ticks = axis.ticks()
+    assert 1 <= len(ticks) <= 7
+    slack = 1e-9 * (abs(low) + span)
+    assert all(axis.low - slack <= tick <= axis.high + slack for tick in ticks)
+
+
+def test_one_person_is_the_unit_that_is_shown():
+    several = dpmic.release(
+        *(np.arange(50.0), np.arange(50.0)), epsilon=1.0, bounds=((0, 50), (0, 50)),
+        rows_per_person=3, allow_noisy=True,
+    )  # fmt: skip
+    assert isinstance(several, Release)
+    assert "one person, with at most 3 records" in page(several)
+
+
+def test_columns_are_points(tmp_path):
+    """Two columns do as they are; records with a gap are left out, as in the score."""
+    x, y = np.append(np.linspace(0, 1, 60), np.nan), np.append(np.linspace(0, 1, 60) ** 2, 1.0)
+    score = dpmic.mice(x, y, missing="drop")
+    source = page(score, points=(x, y))
+    assert "Each dot is a record" in source
+    assert "60 points of x across and y up" in source
+    for points in (x, (x,), "xy", ("x", "y")):
+        with pytest.raises(ParameterError, match="two columns are needed; pass the columns"):
+            page(score, points=points)
+
+
+def test_a_page_says_which_data_it_is_of_and_when_it_was_drawn(tmp_path):
+    frame = pa.table({"a": np.arange(500.0), "b": np.arange(500.0)})
+    ledger = dpmic.Ledger(tmp_path / "l", epsilon=1.0)
+    asked = {"data": frame, "epsilon": 1.0, "bounds": ((0, 500), (0, 500))}
+    asked |= {"ledger": str(tmp_path / "l"), "dataset": "visits <2024>"}  # a path will do
+    first, again = (page(dpmic.release("a", "b", **asked), ledger=ledger) for _ in range(2))
+    drawn = ledger.history()[0].answered_at[:16].replace("T", " ") + " UTC"
+    assert "visits &lt;2024&gt;" in first
+    assert "was drawn on" not in first
+    assert f"it was drawn on {drawn} for the dataset visits &lt;2024&gt;" in again

@@ -1,0 +1,89 @@
+"""Slow tests are named, and very slow ones fail, unless they are marked."""
+
+import cpu_time
+import numba
+import pytest
+from numba.core import event
+
+TESTS = """
+import subprocess
+import sys
+import time
+
+import pytest
+from numba.core import event
+
+def spend(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+def test_sleeps():
+    time.sleep(0.1)
+
+def test_listed():
+    spend(0.08)
+
+def test_above_the_limit():
+    spend(0.16)
+
+@pytest.mark.slow
+def test_marked():
+    spend(0.16)
+
+def test_in_another_process():
+    code = "import time\\nwhile time.process_time() < 0.16: pass"
+    subprocess.run([sys.executable, "-S", "-c", code], check=True)
+
+def test_compiles():
+    with event.trigger_event("numba:compiler_lock"), event.trigger_event("numba:compiler_lock"):
+        spend(0.16)
+"""
+SETTINGS = """
+[pytest]
+cpu_listed = {listed}
+cpu_limit = {limit}
+markers = slow
+"""
+
+
+@pytest.fixture
+def run(pytester):
+    """Run those tests with two limits."""
+
+    def run(listed, limit, *options):
+        pytester.makeini(SETTINGS.format(listed=listed, limit=limit))
+        pytester.makepyfile(TESTS)
+        return pytester.runpytest("-p", "cpu_time", "-p", "no:cacheprovider", *options)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)], ids=["alone", "xdist"]
+)
+def test_slow_tests_are_listed_and_very_slow_ones_fail(run, workers):
+    done = run(0.04, 0.12, *workers)
+    done.assert_outcomes(passed=4, failed=2)
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    lines = done.stdout.str().partition("unmarked tests above 0.04 s")[2].splitlines()
+    listed = [line.rpartition("::")[2] for line in lines if " s  " in line]
+    assert sorted(listed) == ["test_above_the_limit", "test_in_another_process", "test_listed"]
+    done.stdout.fnmatch_lines(["*took 0.* s of CPU time, above 0.12 s: mark it slow"])
+
+
+def test_quick_tests_are_not_listed(run):
+    done = run(2, 3)
+    done.assert_outcomes(passed=6)
+    assert "unmarked tests" not in done.stdout.str()
+
+
+def test_numba_says_when_it_compiles():
+    compiling = cpu_time.Compiling()
+    event.register("numba:compiler_lock", compiling)
+    try:
+        numba.njit(lambda x: x + 1)(1)
+    finally:
+        event.unregister("numba:compiler_lock", compiling)
+    assert compiling.seconds > 0
+    assert compiling.depth == 0
