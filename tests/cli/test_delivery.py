@@ -227,7 +227,7 @@ def test_ctrl_c_says_that_a_ledger_loses_nothing(run, ledger, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(releases, "release", stopped)
+        patch.setattr(releases.ReleaseQuery, "run", stopped)
         code, _, err = run(*RELEASE, *SURE, *LEDGER)
         sentence = "stopped; if it was charged, the same command finishes it at no cost\n"
         assert (code, err.endswith(f"dpmic: {sentence}")) == (130, True)

@@ -210,14 +210,15 @@ def _unit(
             f"pass {_ways(several)}",
         )
     chosen = _answer(QUESTION + (SEVERAL if several else "") + "Your answer: ")
+    one = Unit(), ("--one-row-per-person",)
     if chosen == "1":
-        return Unit(), ("--one-row-per-person",)
+        return one
     if chosen == "2":
         column = _answer("Which column names the person? ")
         return Unit(person=column), ("--person", column)
     if chosen == "3" and several:
         most = _rows(_answer("At most how many rows has a person? "))
-        return Unit(rows=most), ("--rows-per-person", str(most))
+        return one if most == 1 else (Unit(rows=most), ("--rows-per-person", str(most)))
     raise Declined("no such answer, so nothing was spent")
 
 

@@ -200,7 +200,7 @@ class Query(ABC, Generic[Result]):
     """What is asked, of whom, at which cost; fixed before a value is looked at.
 
     A subclass says what is published, what it costs, and how: ``read``, ``compute`` and
-    ``publish``, of which only ``publish`` draws noise and only its result may be shown.
+    ``publish``. Only ``publish`` adds noise to what is private, and only its result may be shown.
 
     Attributes
     ----------
