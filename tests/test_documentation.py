@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import functools
 import os
 import re
 import shlex
@@ -113,11 +114,16 @@ def commands(page):
     return [*written, *(line.replace("\n", " ") for line in inline)]
 
 
+@functools.cache
+def application():
+    return typer.main.get_command(app)
+
+
 @sweep("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_and_their_options_exist(page):
     for line in commands(page):
         words = shlex.split(line, comments=True)[1:]
-        command = typer.main.get_command(app)
+        command = application()
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]
         assert not hasattr(command, "commands") or not words, line

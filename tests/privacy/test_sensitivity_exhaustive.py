@@ -26,6 +26,8 @@ from dpmic.privacy import sensitivity
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search, xlogx_table
 
+pytestmark = pytest.mark.slow  # kernels of its own are compiled
+
 BOX = ((0.0, 1.0), (0.0, 1.0))
 PLAIN = ("mic", "mev", "tic", "mas")
 information = tiled.information
@@ -276,7 +278,6 @@ def check_micr(B, c, master, n, threads):
         assert found[3, 3] > g(n) / n + 1e-3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("B", "c", "master", "n"), QUICK)
 def test_all_datasets_of_micr(B, c, master, n):
     check_micr(B, c, master, n, threads=1)
@@ -359,7 +360,6 @@ def attack_micr(B, c, master, n, rounds, seed):
     return found["mic"] / sensitivity.micr(n)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("B", "c", "master"), [(4, 1, "reshef"), (9, 2, "paper"), (16, 3, "reshef")]
 )
@@ -380,7 +380,6 @@ def test_the_enumeration_is_of_micr(B, c, master, rng):
         assert matrix == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("B", "c", "n"), [(4, 1, 9), (9, 1, 12), (12, 2, 8)])
 def test_an_adversary_attains_micr_and_never_exceeds_it(B, c, n):
     assert max(attack_micr(B, c, "reshef", n, 2000, seed) for seed in range(4)) > 0.99
@@ -443,7 +442,6 @@ every_limit = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.slow
 @every_limit
 @sweep("n", [4, 5, 6])
 def test_all_permutations_of_mice(n, limits):

@@ -14,6 +14,8 @@ import pytest
 
 from dpmic.privacy import sensitivity
 
+pytestmark = pytest.mark.slow  # kernels of its own are compiled
+
 
 @numba.njit(cache=False)
 def _information(a, rows, f):
@@ -79,7 +81,6 @@ def largest_change(n, *, two_rows):
     return _largest_change(n, m, math.log2(3), two_rows) / n
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", range(3, 13))
 def test_every_matrix(n):
     found = largest_change(n, two_rows=True)
