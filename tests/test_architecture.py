@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from project import ROOT
 from sweeps import sweep
 
 import dpmic
@@ -118,7 +120,7 @@ def test_noise_comes_from_opendp_alone():
 
 
 def test_data_meets_noise_where_the_proofs_say():
-    """Docs/decisions/0006; _tables takes the spacing of published numbers alone."""
+    """Docs/decisions/0006; _pairs takes the spacing of published numbers alone."""
     importers = {
         path.stem
         for path in MODULES
@@ -131,9 +133,9 @@ def test_data_meets_noise_where_the_proofs_say():
         "pairwise",
         "bounds",
         "independence",
-        "_tables",
+        "_pairs",
     }
-    assert "import GRANULARITY\n" in (SOURCE / "privacy/_tables.py").read_text()
+    assert "import GRANULARITY\n" in (SOURCE / "privacy/_pairs.py").read_text()
 
 
 def test_the_private_path_never_prunes():
@@ -197,3 +199,48 @@ def test_help_is_light():
 def test_arrays_need_neither_frames_nor_files():
     code = "import dpmic\ndpmic.mice([1, 2, 3, 4], [1, 2, 3, 4])"
     assert not loaded_after(code) & (HEAVY - {"numba", "scipy"})
+
+
+def walks():
+    """Return the steps of every walk of the page about the architecture, by its title."""
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("## Five walks")[2]
+    return {walk.partition("\n")[0]: walk for walk in page.split("### ")[1:]}
+
+
+def defined(path):
+    """Return every function and class of a module, methods after their class and a dot."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.ClassDef):
+            methods = (part for part in node.body if isinstance(part, ast.FunctionDef))
+            yield from (f"{node.name}.{method.name}" for method in methods)
+
+
+def test_the_five_walks_lead_through_what_exists():
+    assert len(walks()) == 5
+    for title, walk in walks().items():
+        steps = re.findall(r"^\d+\. ", walk, flags=re.M)
+        assert 5 <= len(steps) <= 10, title
+        named = re.findall(r"`([\w/]+\.py):([\w.]+)`", walk)
+        assert len(named) >= len(steps), title
+        for module, name in named:
+            assert name in set(defined(SOURCE / module)), f"{title}: {module} has no {name}"
+
+
+# One thing on several floors: asked on the command line, computed, handed back.
+FLOORS = {"audit", "bounds", "independence", "ledger", "pairwise", "plan", "release", "score"}
+FLOORS |= {"screen", "significance"}
+
+
+def test_modules_have_names_of_their_own():
+    names = [path.stem.lstrip("_") for path in MODULES if layer(path) != "evaluation"]
+    shared = {name for name in names if names.count(name) > 1}
+    assert shared <= FLOORS | {"init__", "main__"}
+
+
+def test_no_package_has_the_name_of_a_public_function():
+    """Importing the package would hide the function."""
+    packages = {layer(path) for path in MODULES}
+    hidden = packages & set(dpmic.__all__)
+    assert all(isinstance(getattr(dpmic, name), ModuleType) for name in hidden)

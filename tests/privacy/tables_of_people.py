@@ -82,7 +82,7 @@ def assert_nothing_exact(published, ledger, scores, caplog):
 
 def recorded(monkeypatch, caplog):
     """Record the exact scores that a release computes."""
-    from dpmic.privacy import _tables as tables
+    from dpmic.privacy import _pairs as tables
 
     caplog.set_level(logging.DEBUG)
     seen, real = [], tables.scores

@@ -26,7 +26,7 @@ import dpmic
 from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.parameters import tuned
-from dpmic.privacy import _tables, noise
+from dpmic.privacy import _pairs, noise
 from dpmic.privacy.pairwise import _basic, _composed, _delta, _gaussian, _least_noise, prepare
 from dpmic.privacy.query import Terms, padded
 
@@ -51,7 +51,7 @@ def plan_of(matrix, epsilon=1.0, delta=0.0):
 
 
 def scores_of(plan, matrix):
-    return _tables.scores(plan.table, list(matrix.T), plan.setting.limits)
+    return _pairs.scores(plan.table, list(matrix.T), plan.setting.limits)
 
 
 # What a release says

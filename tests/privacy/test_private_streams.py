@@ -14,7 +14,7 @@ import dpmic
 from dpmic.data import stream
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, screen
 from dpmic.privacy.query import Terms
-from dpmic.statistics.counts import sources
+from dpmic.statistics import sources
 
 BOUNDS = {"age": (0.0, 100.0), "pay": (0.0, 5000.0), "tax": (0.0, 900.0)}
 ONCE = {"epsilon": 1.0, "bounds": BOUNDS, "B": 20, "c": 5, "dataset": "people"}  # read only once

@@ -30,7 +30,7 @@ import dpmic
 from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.parameters import tuned
-from dpmic.privacy import _tables, noise
+from dpmic.privacy import _pairs, noise
 from dpmic.privacy._guards import private_columns
 from dpmic.privacy.pairwise import _least_noise
 from dpmic.privacy.query import Terms, padded
@@ -57,7 +57,7 @@ def plan_of(matrix, top, split=0.5, epsilon=2.0, target=None):
 
 
 def scores_of(plan, matrix):
-    return _tables.scores(plan.table, list(matrix.T), plan.setting.limits)
+    return _pairs.scores(plan.table, list(matrix.T), plan.setting.limits)
 
 
 # What a screening says
@@ -195,7 +195,7 @@ def test_any_table_has_the_same_scores(table, bounds):
     """Identifiers and text beside the named columns are ignored; the table's order holds."""
     terms = Terms.checked(epsilon=1.0, allow_noisy=True)
     plan = prepare(table, terms, bounds=bounds, top=3, B=30, c=5)
-    scores = _tables.scores(plan.table, private_columns(plan.source), plan.setting.limits)
+    scores = _pairs.scores(plan.table, private_columns(plan.source), plan.setting.limits)
     expected = [
         dpmic.micr(MATRIX[:, i], MATRIX[:, j], bounds=UNIT, B=30, c=5).mic
         for i, j in itertools.combinations(range(5), 2)

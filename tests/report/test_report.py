@@ -18,7 +18,7 @@ import dpmic
 from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import page
-from dpmic.report._figures import MOST_COLUMNS, MOST_POINTS, TURNS, Axis
+from dpmic.report._charts import MOST_COLUMNS, MOST_POINTS, TURNS, Axis
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Release
 

@@ -19,9 +19,9 @@ from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_all, refuse_single
 from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.results import Pairing, Pairwise
-from dpmic.statistics.counts import sources
-from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics import sources
 from dpmic.statistics.family import Method, Statistic, count_records
+from dpmic.statistics.sources import Counting, Found
 
 __all__ = ["cross", "pairwise"]
 

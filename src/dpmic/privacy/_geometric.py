@@ -25,9 +25,9 @@ from dpmic.privacy._guards import private_histogram, remind_of_bounds
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
 from dpmic.results import HistogramRelease
 from dpmic.statistics import summaries
-from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.records import cell_counts, cell_edges, largest_first
 from dpmic.statistics.search import Search, histogram_limits
+from dpmic.statistics.sources import Counting, Found
 
 __all__ = ["CalibratedGeometric", "MICrGeometric"]
 

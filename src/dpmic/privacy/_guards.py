@@ -28,7 +28,7 @@ from dpmic.errors import (
     with_code,
 )
 from dpmic.results import uncertainty
-from dpmic.statistics.counts.sources import Counting
+from dpmic.statistics.sources import Counting
 
 __all__ = [
     "MAX_HALF_WIDTH",

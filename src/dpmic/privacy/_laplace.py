@@ -28,10 +28,10 @@ from dpmic.privacy._guards import private_counts, refuse_noisy_value, remind_of_
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
 from dpmic.results import Release
 from dpmic.statistics import summaries
-from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.fixed_grids import fixed_limits
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search, check_records
+from dpmic.statistics.sources import Counting, Found
 
 __all__ = ["CalibratedLaplace", "LaplaceMechanism", "MICeLaplace", "MICrLaplace"]
 

@@ -19,7 +19,7 @@ from dpmic.parameters.tuned import Calibration
 from dpmic.privacy._guards import opened, private, private_pair
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
-from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics.sources import Counting, Found
 
 __all__ = ["CalibratedMechanism", "Mechanism", "Noise", "check_options"]
 

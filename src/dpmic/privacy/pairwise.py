@@ -14,7 +14,7 @@ from typing import Any
 
 from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
-from dpmic.privacy import _composition, _tables, noise
+from dpmic.privacy import _composition, _pairs, noise
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
@@ -130,13 +130,13 @@ def prepare(
     c: float | None = None,
 ) -> PairwiseQuery:
     """Fix everything about a matrix from what is public."""
-    pair = _tables.stand_in(table, terms, B, c)
-    found = _tables.find(table, terms, pair, bounds=bounds, target=target)
+    pair = _pairs.stand_in(table, terms, B, c)
+    found = _pairs.find(table, terms, pair, bounds=bounds, target=target)
     count, n = len(found.pairs), found.source.n
     allowed = _delta(delta, n)
     # Which B and c are best depends on the noise, which is proportional to Delta whatever B is.
     relative = _least_noise(1.0, count, terms.epsilon, allowed).mean
-    setting = _tables.calibrated(pair, n, 1 / relative)
+    setting = _pairs.calibrated(pair, n, 1 / relative)
     least = _least_noise(setting.sensitivity, count, terms.epsilon, allowed)
     remedy = _remedy(found, allowed)
     refuse_noisy_value(least.kind, least.added.scale, terms.allow_noisy, remedy)
@@ -177,7 +177,7 @@ class _Noise:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PairwiseQuery(_tables.TableQuery[PairwiseRelease]):
+class PairwiseQuery(_pairs.TableQuery[PairwiseRelease]):
     """The MICr of every pair; ``asked_delta`` is what was allowed, not what it costs."""
 
     asked_delta: float
@@ -280,7 +280,7 @@ def _delta(delta: object, n: int) -> float:
     return chance
 
 
-def _remedy(table: _tables.Table, delta: float) -> str:
+def _remedy(table: _pairs.Table, delta: float) -> str:
     """Say what makes the noise smaller, of what was not done yet."""
     ways = ["fewer columns"]
     if table.target is None:

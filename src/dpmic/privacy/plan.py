@@ -16,7 +16,7 @@ from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.query import checked_rows
 from dpmic.privacy.release import MECHANISMS
 from dpmic.results.plan import Expected, Plan, Quantity
-from dpmic.statistics.counts import sources
+from dpmic.statistics import sources
 
 __all__ = ["plan"]
 

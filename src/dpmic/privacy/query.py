@@ -23,7 +23,7 @@ from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.privacy._guards import depth_of_caller, opened, private
 from dpmic.privacy.ledger import Entry, Ledger
 from dpmic.results import Published
-from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics.sources import Counting, Found
 
 __all__ = [
     "LEAST_EPSILON",

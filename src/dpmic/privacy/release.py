@@ -15,9 +15,9 @@ from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Query, Terms
 from dpmic.results import Release
-from dpmic.statistics.counts import sources
-from dpmic.statistics.counts.sources import Counting, Found
+from dpmic.statistics import sources
 from dpmic.statistics.search import load_kernels
+from dpmic.statistics.sources import Counting, Found
 
 __all__ = ["MECHANISMS", "ReleaseQuery", "prepare", "release"]
 

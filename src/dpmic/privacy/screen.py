@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic.errors import ParameterError
-from dpmic.privacy import _tables, noise, sensitivity
+from dpmic.privacy import _pairs, noise, sensitivity
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value
 from dpmic.privacy._laplace import MICrLaplace
 from dpmic.privacy.ledger import Ledger
@@ -136,8 +136,8 @@ def prepare(
     c: float | None = None,
 ) -> ScreenQuery:
     """Fix everything about a screening from what is public."""
-    pair = _tables.stand_in(table, terms, B, c)
-    found = _tables.find(table, terms, pair, bounds=bounds, target=target)
+    pair = _pairs.stand_in(table, terms, B, c)
+    found = _pairs.find(table, terms, pair, bounds=bounds, target=target)
     candidates, n = len(found.pairs), found.source.n
     count = _validate.integer(top, "top", least=1)
     if count > candidates:
@@ -146,7 +146,7 @@ def prepare(
         )
     share = _share(split, found, terms, count)
     # One of k values has the noise of a single release at a k-th of their epsilon.
-    setting = _tables.calibrated(pair, n, terms.epsilon * (1 - share) / count)
+    setting = _pairs.calibrated(pair, n, terms.epsilon * (1 - share) / count)
     change = setting.sensitivity
     selection = None
     if share:
@@ -170,7 +170,7 @@ def prepare(
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ScreenQuery(_tables.TableQuery[Screening]):
+class ScreenQuery(_pairs.TableQuery[Screening]):
     """The strongest pairs of a table, with their MICr."""
 
     top: int
@@ -236,7 +236,7 @@ class ScreenQuery(_tables.TableQuery[Screening]):
         )
 
 
-def _share(split: object, table: _tables.Table, terms: Terms, top: int) -> float:
+def _share(split: object, table: _pairs.Table, terms: Terms, top: int) -> float:
     """Return the share of epsilon for the selection; none where there is nothing to select."""
     candidates = len(table.pairs)
     if top == candidates:

@@ -15,7 +15,7 @@ from dpmic._format import format_ceil, format_floor
 from dpmic.data import Pair, pair
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.report import _plain, _private
-from dpmic.report._figures import meter
+from dpmic.report._charts import meter
 from dpmic.report.markup import Content, Part, facts, paragraphs, text
 from dpmic.report.saving import generator
 from dpmic.results import (

@@ -11,7 +11,7 @@ from dpmic._format import format_ceil
 from dpmic.data import Pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import _words as words
-from dpmic.report._figures import (
+from dpmic.report._charts import (
     MOST_COLUMNS,
     MOST_POINTS,
     HeatMap,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpmic._format import format_ceil, format_complement
 from dpmic.report import _words as words
-from dpmic.report._figures import (
+from dpmic.report._charts import (
     MOST_COLUMNS,
     Bar,
     HeatMap,

@@ -14,12 +14,12 @@ from dpmic._validate import Bounds, Interval, Limits, Master, Ties
 from dpmic.data import LEAST_RECORDS, Missing, pair
 from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.results import Score
+from dpmic.statistics import sources
 from dpmic.statistics.count_table import CountTable
-from dpmic.statistics.counts import sources
-from dpmic.statistics.counts.sources import Counting
 from dpmic.statistics.fixed_grids import fixed_limits
 from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Steps, steps
 from dpmic.statistics.search import Search
+from dpmic.statistics.sources import Counting
 
 __all__ = [
     "Method",

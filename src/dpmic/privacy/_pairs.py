@@ -19,13 +19,12 @@ from dpmic.privacy._guards import opened, private_columns, private_counts
 from dpmic.privacy._laplace import CalibratedLaplace, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.privacy.query import LEAST_EPSILON, Query, Result, Terms
-from dpmic.statistics import summaries
+from dpmic.statistics import sources, summaries
 from dpmic.statistics.count_table import CountTable
-from dpmic.statistics.counts import sources
-from dpmic.statistics.counts.sources import Counting, Found
 from dpmic.statistics.fixed_grids import fixed_limits, paired
 from dpmic.statistics.grids import RangeAxis, steps
 from dpmic.statistics.search import Search, check_records, load_kernels, pair_matrices
+from dpmic.statistics.sources import Counting, Found
 
 __all__ = ["Table", "TableQuery", "calibrated", "find", "scores", "stand_in"]
 
