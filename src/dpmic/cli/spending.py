@@ -14,19 +14,21 @@ from dpmic._format import format_ceil, format_floor
 from dpmic._progress import working
 from dpmic.cli import _output
 from dpmic.cli._output import KEPT, LOST, Answer, Delivery
-from dpmic.cli._shell import Declined, Stopped, for_the_shell, repeated
+from dpmic.cli._shell import Declined, Stopped, repeated
 from dpmic.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from dpmic import results
     from dpmic.privacy.ledger import Ledger
-    from dpmic.privacy.query import Query, Terms, Unit
+    from dpmic.privacy.query import Query, Terms
+    from dpmic.results import PrivacyUnit
 
 __all__ = ["Consent", "opened"]
 
 Published = TypeVar("Published", bound="results.Published")
 
-WAYS = "--one-row-per-person, --person COLUMN"
+PERSON = "--person COLUMN"
+WAYS = f"--one-row-per-person, {PERSON}"
 QUESTION = """\
 Whom must this protect?
   1  each row is another person
@@ -80,7 +82,7 @@ class Consent:
             **terms,
         )
         if yes and unit.person is None:
-            _output.note(f"note: protects {for_the_shell(unit.words)}")
+            _output.note(f"note: protects {unit.planned(PERSON)}")
         if yes and ledger is None:
             _output.note(f"note: ledger: {UNTRACKED}")
         return cls(checked, yes, answered)
@@ -142,7 +144,7 @@ def _shown(query: Query[Any], expected: str | None) -> list[tuple[str, str]]:
         price += f", delta = {format_ceil(query.delta)}"
     rows = [
         ("publishes", query.publishes),
-        ("protects", for_the_shell(query.unit.words)),
+        ("protects", query.unit.planned(PERSON)),
         ("n, public", f"{query.n:,}"),
         ("costs", price),
     ]
@@ -189,12 +191,12 @@ def _answer(question: str) -> str:
 
 def _unit(
     one_row: bool, person: str | None, rows: int | None, several: bool
-) -> tuple[Unit, tuple[str, ...]]:
+) -> tuple[PrivacyUnit, tuple[str, ...]]:
     """Return the privacy unit from options, or ask for it, and what was answered.
 
     It is never assumed.
     """
-    from dpmic.privacy.query import Unit
+    from dpmic.results import PrivacyUnit
 
     given = [one_row, person is not None or rows is not None]
     if sum(given) > 1:
@@ -202,7 +204,7 @@ def _unit(
             "the unit of privacy", "it was given more than once", f"pass one of {_ways(several)}"
         )
     if any(given):
-        return Unit(person, 1 if rows is None else rows), ()
+        return PrivacyUnit(person, 1 if rows is None else rows), ()
     if not _asking():
         raise ParameterError(
             "the unit of privacy",
@@ -210,15 +212,15 @@ def _unit(
             f"pass {_ways(several)}",
         )
     chosen = _answer(QUESTION + (SEVERAL if several else "") + "Your answer: ")
-    one = Unit(), ("--one-row-per-person",)
+    one = PrivacyUnit(), ("--one-row-per-person",)
     if chosen == "1":
         return one
     if chosen == "2":
         column = _answer("Which column names the person? ")
-        return Unit(person=column), ("--person", column)
+        return PrivacyUnit(person=column), ("--person", column)
     if chosen == "3" and several:
         most = _rows(_answer("At most how many rows has a person? "))
-        return one if most == 1 else (Unit(rows=most), ("--rows-per-person", str(most)))
+        return one if most == 1 else (PrivacyUnit(rows=most), ("--rows-per-person", str(most)))
     raise Declined("no such answer, so nothing was spent")
 
 

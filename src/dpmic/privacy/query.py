@@ -22,14 +22,13 @@ from dpmic.data import Source, find, first_rows, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.privacy._guards import depth_of_caller, opened, private
 from dpmic.privacy.ledger import Entry, Ledger
-from dpmic.results import Published
+from dpmic.results import PrivacyUnit, Published
 from dpmic.statistics.sources import Counting, Found
 
 __all__ = [
     "LEAST_EPSILON",
     "Query",
     "Terms",
-    "Unit",
     "checked_epsilon",
     "checked_rows",
     "padded",
@@ -40,29 +39,6 @@ Kept = TypeVar("Kept", Source, Source | Counting)
 Result = TypeVar("Result", bound=Published)
 
 LEAST_EPSILON = 1e-9
-
-
-@dataclass(frozen=True)
-class Unit:
-    """The privacy unit: a person, by a column of identifiers or by agreement, and its rows."""
-
-    person: str | None = None
-    rows: int = 1
-
-    @property
-    def words(self) -> str:
-        """Whom a query protects."""
-        trusted = "not checked, dpmic takes your word; person=COLUMN enforces it"
-        if self.person is not None and self.rows > 1:
-            return (
-                f"a person, by {self.person}; the first {self.rows} rows of each are used, and how "
-                "many of them a person has is not protected"
-            )
-        if self.person is not None:
-            return f"a person, by {self.person}; the first row of each is used"
-        if self.rows > 1:
-            return f"a person, with at most {self.rows} rows ({trusted})"
-        return f"a person, who has one row ({trusted})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,9 +201,9 @@ class Query(ABC, Generic[Result]):
         return self.source.n
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whom it protects."""
-        return Unit(self.person, self.terms.rows_per_person)
+        return PrivacyUnit(self.person, self.terms.rows_per_person)
 
     @property
     @abstractmethod
