@@ -113,10 +113,10 @@ def did_you_mean(wanted: str, known: Sequence[str], what: str = "columns") -> st
 
     Examples
     --------
-    >>> did_you_mean("wieght", ["weight", "height"])
+    >>> did_you_mean("wieght", ["weight", "age"])
     "did you mean 'weight'"
-    >>> did_you_mean("x", ["weight", "height"])
-    "the columns are 'weight', 'height'"
+    >>> did_you_mean("x", ["weight", "age"])
+    "the columns are 'weight', 'age'"
     """
     close = difflib.get_close_matches(wanted, known)
     listed = ", ".join(map(safe_repr, close or known[:MOST_LISTED]))
