@@ -127,8 +127,11 @@ def test_null_draws_are_the_mechanism_on_constant_columns(parts):
     """All ties: random tie-breaking makes independent uniform permutations of them."""
     tables, constant = RankTables(60, parts), frames.pair(np.zeros(60), np.ones(60))
     null = list(tables.independent(3000))
-    assert stats.ks_2samp(null, [tables.score(constant) for _ in range(3000)]).pvalue > 1e-6
-    assert stats.ks_2samp(null, np.array(null) * 1.1).pvalue < 1e-6  # the comparison can fail
+    scores = [tables.score(constant) for _ in range(3000)]
+    # The exact p-value of so many fails now and then, with a warning.
+    assert stats.ks_2samp(null, scores, method="asymp").pvalue > 1e-6
+    other = np.array(null) * 1.1
+    assert stats.ks_2samp(null, other, method="asymp").pvalue < 1e-6  # the comparison can fail
 
 
 NULLS = {
