@@ -130,10 +130,11 @@ def test_null_draws_are_the_mechanism_on_constant_columns(parts):
     """All ties: random tie-breaking makes independent uniform permutations of them."""
     tables, constant = RankTables(60, parts), pair(np.zeros(60), np.ones(60))
     null = list(tables.independent(3000))
-    again = [tables.score(constant) for _ in range(3000)]
-    assert stats.ks_2samp(null, again, method="asymp").pvalue > 1e-6
-    wider = np.array(null) * 1.1
-    assert stats.ks_2samp(null, wider, method="asymp").pvalue < 1e-6  # the comparison can fail
+    scores = [tables.score(constant) for _ in range(3000)]
+    # The exact p-value of so many fails now and then, with a warning.
+    assert stats.ks_2samp(null, scores, method="asymp").pvalue > 1e-6
+    other = np.array(null) * 1.1
+    assert stats.ks_2samp(null, other, method="asymp").pvalue < 1e-6  # the comparison can fail
 
 
 NULLS = {
