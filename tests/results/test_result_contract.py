@@ -10,7 +10,6 @@ import pytest
 import report_kinds
 
 import dpmic
-from dpmic.cli.spending import Unit
 from dpmic.results import AuditBound, Expected, PrivacyUnit, Published
 
 AUDIT = AuditBound("micr-laplace", 1.0, 0.912345678, 0.999, 1000, "value > 0.5")
@@ -140,7 +139,19 @@ def test_a_published_result_says_whom_it_protects():
         assert protects.privacy_unit == PrivacyUnit(person, rows)
         assert f": if {protects.privacy_unit.replaced}, no published" in protects.guarantee
         assert protects.provenance()["protected unit"] == protects.privacy_unit.protected
-        assert PrivacyUnit(person, rows).planned("--person COLUMN") == Unit(person, rows).words
+
+
+def test_whoever_is_about_to_spend_learns_what_is_not_checked():
+    trusted = "(not checked, dpmic takes your word; --person COLUMN enforces it)"
+    plans = {
+        (None, 1): f"a person, who has one row {trusted}",
+        (None, 3): f"a person, with at most 3 rows {trusted}",
+        ("id", 1): "a person, by id; the first row of each is used",
+        ("id", 3): "a person, by id; the first 3 rows of each are used, and how many of them a "
+        "person has is not protected",
+    }
+    for unit, words in plans.items():
+        assert PrivacyUnit(*unit).planned("--person COLUMN") == words
 
 
 def test_every_published_result_is_one():
