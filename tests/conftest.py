@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,14 @@ def pytest_addoption(parser):
         action="append",
         help="run tests/data/engines with this engine alone; may be repeated (default: all)",
     )
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Leave no figure open: matplotlib warns of the twenty-first."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def _folder(variable, default):

@@ -325,8 +325,7 @@ def pyplot():
     pytest.importorskip("matplotlib").use("agg")
     from matplotlib import pyplot
 
-    yield pyplot
-    pyplot.close("all")
+    return pyplot
 
 
 @pytest.mark.parametrize("name", RESULTS)

@@ -132,7 +132,6 @@ def test_plot(score, rng, given_axes):
     vertical = [line.get_xdata()[0] for line in lines if line.get_xdata()[0] == line.get_xdata()[1]]
     assert vertical == list(score.grid.x)
     assert len(lines) == len(score.grid.x) + len(score.grid.y)
-    pyplot.close("all")
 
 
 def test_plot_without_matplotlib(score, monkeypatch):
@@ -154,7 +153,6 @@ def test_plot_shows_names_as_they_are(score, rng):
     frame = pd.DataFrame({r"$\bad$": rng.random(200), "b": rng.random(200)})
     drawn = score.plot(r"$\bad$", "b", data=frame)
     drawn.figure.canvas.draw()
-    matplotlib.pyplot.close("all")
 
 
 @sweep(

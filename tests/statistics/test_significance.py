@@ -413,4 +413,3 @@ def test_plot(result):
     assert ax.lines[0].get_xdata()[0] == result.statistic
     assert "p = 0.001" in ax.get_title()
     assert result.plot(ax) is ax
-    matplotlib.pyplot.close("all")
