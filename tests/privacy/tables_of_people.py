@@ -49,11 +49,11 @@ def against(n, others):
 
 
 def assert_nothing_exact(published, ledger, scores, caplog):
-    """No output of a release holds one of these scores, to 6 digits or as bytes."""
+    """No output of a release holds one of these scores, to 10 digits or as bytes."""
     pytest.importorskip("matplotlib").use("agg")
     scores = [score for score in scores if 0.001 < score < 0.999]
     assert scores
-    needles = [text for score in scores for text in (f"{score:.6f}"[1:], repr(score))]
+    needles = [text for score in scores for text in (f"{score:.10f}"[1:], repr(score))]
     ax = published.plot()
     drawn = repr([line.get_data() for line in ax.lines]) + repr([t.get_text() for t in ax.texts])
     drawn += repr([patch.get_width() for patch in ax.patches]) + ax.get_title()

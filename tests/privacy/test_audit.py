@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from project import SURE
 from published import PublishedMICrGeom
 from scipy import stats
 
@@ -79,7 +80,7 @@ def test_events_are_chosen_by_bounds_for_all_of_them():
 @pytest.mark.slow
 def test_a_quick_audit_of_each_mechanism():
     for mechanism in (MICrLaplace(1.0, BOX), MICeLaplace(1.0)):
-        bound = dpmic.audit(mechanism, runs=2_000)
+        bound = dpmic.audit(mechanism, runs=2_000, confidence=SURE)
         assert not bound.disproved
         assert bound.claimed == 1.0
         assert bound.runs == 2_000
@@ -115,7 +116,7 @@ def test_the_attack_finds_neighbours_that_are_far_apart(mechanism, n, share):
 @pytest.mark.parametrize(("mechanism", "n", "share"), ATTACKED, ids=names)
 def test_every_mechanism_stays_below_its_epsilon(mechanism, n, share):
     """And comes close to it, where the neighbours are worst-case and noise is not all there is."""
-    bound = dpmic.audit(mechanism, n=n, runs=100_000)
+    bound = dpmic.audit(mechanism, n=n, runs=100_000, confidence=SURE)
     assert not bound.disproved, bound
     if mechanism.epsilon >= 1:
         assert bound.lower > 0.85 * share * mechanism.epsilon, bound

@@ -7,6 +7,7 @@ from decimal import Inexact, localcontext
 import numpy as np
 import pandas as pd
 import pytest
+from project import SURE
 from scipy import stats
 from sweeps import sweep
 
@@ -253,7 +254,8 @@ ONE_FAR = np.r_[1e15, np.ones(19)], np.ones(20)
 def test_a_quick_audit():
     sampler = Published(1.0, "counts")
     sampler.epsilon = 0.4  # the share of the first plan
-    assert not dpmic.audit(sampler, neighbours=(ALL_ONE, ONE_FAR), runs=1500).disproved
+    neighbours = (ALL_ONE, ONE_FAR)
+    assert not dpmic.audit(sampler, neighbours=neighbours, runs=1500, confidence=SURE).disproved
 
 
 @pytest.mark.full
@@ -263,12 +265,14 @@ def test_the_plans_stay_below_their_epsilon(shown):
     sampler = Published(2.0, shown)
     # The whole release is slower than its counts, which carry the proof.
     runs = 100_000 if shown == "counts" else 25_000
-    bound = dpmic.audit(sampler, neighbours=(ALL_ONE, ONE_FAR), runs=runs)
+    neighbours = (ALL_ONE, ONE_FAR)
+    bound = dpmic.audit(sampler, neighbours=neighbours, runs=runs, confidence=SURE)
     assert not bound.disproved, bound
     if shown == "counts":
         assert bound.lower > 0.85 * 0.8
         sampler.epsilon = 0.8  # of the first plan: a fifth less noise must show
-        assert not dpmic.audit(sampler, neighbours=(ALL_ONE, ONE_FAR), runs=100_000).disproved
+        again = dpmic.audit(sampler, neighbours=neighbours, runs=100_000, confidence=SURE)
+        assert not again.disproved
         weak = Published(2.0, shown, share=0.75)
         weak.epsilon = 0.8
         assert dpmic.audit(weak, neighbours=(ALL_ONE, ONE_FAR), runs=100_000).disproved

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from project import ROOT
+from project import ROOT, SURE
 from scipy import stats
 from sweeps import sweep
 
@@ -562,7 +562,7 @@ class OneCount(Weakened):
 
 @pytest.mark.slow
 def test_a_quick_audit():
-    bound = dpmic.audit(MICrGeometric(1.0, BOX, m=2, B=4), runs=3000)
+    bound = dpmic.audit(MICrGeometric(1.0, BOX, m=2, B=4), runs=3000, confidence=SURE)
     assert not bound.disproved
     assert 0.4 < bound.lower <= bound.claimed == 1.0
     assert "noisy counts" in bound.event
@@ -582,7 +582,7 @@ def test_the_attack_changes_all_that_one_person_can_change():
 def test_it_stays_below_its_epsilon(epsilon, rows):
     """And comes close: the likelihood ratio of the two counts reaches epsilon exactly."""
     mechanism = MICrGeometric(epsilon, BOX, m=2, B=4, rows_per_person=rows)
-    bound = dpmic.audit(mechanism, runs=100_000)
+    bound = dpmic.audit(mechanism, runs=100_000, confidence=SURE)
     assert not bound.disproved, bound
     assert bound.lower > 0.85 * epsilon, bound
 

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from project import SURE
 from scipy import stats
 from sweeps import sweep
 from tables_of_people import (
@@ -413,19 +414,19 @@ def lower_bound(sampler, runs):
     """Return dpmic.audit's bound; with delta, what P <= e^epsilon Q + delta leaves of it.
 
     Thresholds come from one half of the runs; on the other their bounds hold together with
-    probability 99.9%.
+    probability 99.9999%.
     """
     neighbours = [(matrix, None) for matrix in corner(25, sampler.width)]
     if not sampler.delta:
-        return dpmic.audit(sampler, neighbours=neighbours, runs=runs).lower
+        return dpmic.audit(sampler, neighbours=neighbours, runs=runs, confidence=SURE).lower
     first, second = (sampler.draws(*points, runs) for points in neighbours)
     best = -math.inf
     half = runs // 2  # chooses the thresholds, the other half bounds them
     thresholds = np.quantile(second[:half], np.linspace(0.5, 0.999, 30))
     first, second, runs = first[half:], second[half:], runs - half
     for threshold in thresholds:
-        p = stats.binomtest(int(np.sum(second >= threshold)), runs).proportion_ci(1 - 1e-5).low
-        q = stats.binomtest(int(np.sum(first >= threshold)), runs).proportion_ci(1 - 1e-5).high
+        p = stats.binomtest(int(np.sum(second >= threshold)), runs).proportion_ci(1 - 1e-8).low
+        q = stats.binomtest(int(np.sum(first >= threshold)), runs).proportion_ci(1 - 1e-8).high
         if p > sampler.delta:
             best = max(best, math.log((p - sampler.delta) / q))
     return best

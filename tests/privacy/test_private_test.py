@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from project import SURE
 from scipy import stats
 from sweeps import sweep
 
@@ -203,14 +204,14 @@ def neighbours(n, parts):
 def test_a_quick_audit():
     share, pair = neighbours(12, 2)
     assert share == pytest.approx(1)
-    bound = dpmic.audit(Published(1.0, 2), neighbours=pair, runs=1500)
+    bound = dpmic.audit(Published(1.0, 2), neighbours=pair, runs=1500, confidence=SURE)
     assert not bound.disproved
 
 
 @pytest.mark.full
 def test_the_test_stays_below_its_epsilon():
     share, pair = neighbours(12, 2)
-    bound = dpmic.audit(Published(1.0, 2), neighbours=pair, runs=100_000)
+    bound = dpmic.audit(Published(1.0, 2), neighbours=pair, runs=100_000, confidence=SURE)
     assert 0.85 * share < bound.lower <= 1.0
     weak = dpmic.audit(Published(1.0, 2, share=0.8), neighbours=pair, runs=100_000)
     assert weak.disproved

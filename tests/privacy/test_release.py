@@ -424,7 +424,7 @@ def test_no_output_holds_the_score(ledger, mechanism, caplog, monkeypatch):
     options |= {"ledger": ledger, "dataset": "people", "allow_noisy": True}
     published = ask(mechanism=mechanism, epsilon=0.5, **options)
     (score,) = exact
-    needles = [f"{score:.6f}"[1:], repr(score)]
+    needles = [f"{score:.10f}"[1:], repr(score)]
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
     drawn = repr([line.get_data() for line in ax.lines]) + ax.get_title() + ax.get_xlabel()

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from project import ROOT
+from project import ROOT, SURE
 from sweeps import sweep
 from tables_of_people import (
     BOUNDS,
@@ -535,7 +535,9 @@ NEIGHBOURS = tuple((matrix, None) for matrix in against(25, 20))
 @pytest.mark.slow
 def test_a_quick_audit():
     for value in (True, False):
-        bound = dpmic.audit(Screened(value=value), neighbours=NEIGHBOURS, runs=1_500)
+        bound = dpmic.audit(
+            Screened(value=value), neighbours=NEIGHBOURS, runs=1_500, confidence=SURE
+        )
         assert not bound.disproved
 
 
@@ -543,7 +545,7 @@ def test_a_quick_audit():
 @pytest.mark.parametrize(("value", "least"), [(False, 0.7), (True, 1.4)])
 def test_screens_stay_below_their_epsilon(value, least):
     """The event is the selected pair, or that with its value; 1 for the choice, 2 for both."""
-    bound = dpmic.audit(Screened(value=value), neighbours=NEIGHBOURS, runs=100_000)
+    bound = dpmic.audit(Screened(value=value), neighbours=NEIGHBOURS, runs=100_000, confidence=SURE)
     assert not bound.disproved, bound
     assert bound.lower > least, bound
 
