@@ -12,8 +12,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["LANES", "WIDE", "advance_narrow", "advance_wide"]
-
 LANES = 8
 """Ends in a vector: a register of AVX-512. Elsewhere LLVM takes several smaller ones."""
 

@@ -28,8 +28,6 @@ from dpmic.results import Pairwise
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Checkpoint"]
-
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = 1

@@ -23,8 +23,6 @@ from dpmic.statistics import sources
 from dpmic.statistics.family import Method, Statistic, count_records
 from dpmic.statistics.sources import Counting, Found
 
-__all__ = ["cross", "pairwise"]
-
 Arrays = dict[str, NDArray[Any]]
 Intervals = tuple[Interval | None, ...]
 Path = str | os.PathLike[str]

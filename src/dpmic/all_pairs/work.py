@@ -32,8 +32,6 @@ from dpmic.statistics.records import CutAxes
 from dpmic.statistics.search import Search, matrices, most_at_once, xlogx_table
 from dpmic.statistics.significance import RefinedAxis
 
-__all__ = ["CountedSide", "CountedWork", "Side", "Work", "as_scored"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer[Any]]
 Scored = tuple[Places, dict[str, NDArray[Any]]]

@@ -22,19 +22,6 @@ from dpmic.evaluation.tuning import mic_stars, weights
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
-__all__ = [
-    "EPSILONS",
-    "LEVEL",
-    "Outcomes",
-    "Sampling",
-    "constant",
-    "largest_standard_error",
-    "measure",
-    "sample_scores",
-    "sample_values",
-    "strata",
-]
-
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 1000.0)

@@ -18,8 +18,6 @@ from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE
 from dpmic.evaluation.tuning import TOLERANCE, weights, wsum
 
-__all__ = ["Cut", "Simulated", "best_cut", "cuts", "simulated"]
-
 Floats = NDArray[np.float64]
 
 PARTS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48)

@@ -29,8 +29,6 @@ from dpmic.statistics.search import Search
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HSIC", "MICe", "NoisyTable", "RankTest", "figure_of", "levels", "powers", "write"]
-
 Floats = NDArray[np.float64]
 Points = tuple[Floats, Floats]
 

@@ -25,8 +25,6 @@ from dpmic.evaluation.unseen import FITTED_MARGINS, UNSEEN_MARGINS, Reshaped
 from dpmic.parameters.interval import KNOTS, ScoreNoise, Scores
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
-__all__ = ["LEVELS", "Sampling", "fit", "held", "measure"]
-
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

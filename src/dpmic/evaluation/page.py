@@ -27,8 +27,6 @@ from dpmic.evaluation.page_markup import (
 )
 from dpmic.evaluation.tables import CONTENDERS, Table
 
-__all__ = ["Claim", "claims", "inlined", "page"]
-
 LARGEST_SVG = 150_000  # bytes; a boxplot with many outliers is smaller as a PNG
 # how far a median may be from the print before the page must say why
 TOLERANCES = {"bias": 0.02, "error": 0.01}

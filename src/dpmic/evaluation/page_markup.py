@@ -7,23 +7,8 @@ from html import escape
 from math import isnan
 from typing import Any
 
-from dpmic.evaluation.figures import TUNED, Table
-from dpmic.evaluation.tables import named
-
-__all__ = [
-    "Html",
-    "document",
-    "figure",
-    "link",
-    "missing",
-    "number",
-    "plain",
-    "signed",
-    "table",
-    "there",
-    "who",
-]
-
+from dpmic.evaluation.figures import TUNED
+from dpmic.evaluation.tables import Table, named
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --back: #fff; --line: #d5dae0;

@@ -27,8 +27,6 @@ from dpmic.evaluation.tuning import (
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace, sensitivity
 
-__all__ = ["Effort", "published", "tuned"]
-
 Floats = NDArray[np.float64]
 
 PAPER_CELLS = (4.0, 6.0, 8.0, 10.0, 12.0, 20.0, 40.0, 60.0, 80.0, 100.0, 125.0, 150.0)

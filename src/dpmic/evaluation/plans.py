@@ -17,8 +17,6 @@ from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import Mechanism, MICeLaplace, MICrLaplace, sensitivity
 from dpmic.statistics.grids import MassAxis
 
-__all__ = ["Entry", "Scored", "outputs", "plan", "rows"]
-
 Floats = NDArray[np.float64]
 
 ORDERS = 20

@@ -33,8 +33,6 @@ from dpmic.evaluation.tables import CONTENDERS, Table, named
 from dpmic.evaluation.unseen import SIGMA, unseen
 from dpmic.parameters import tuned
 
-__all__ = ["PARTS", "Part", "reproduce"]
-
 Part = Literal["synthetic", "real", "parameters", "errors", "intervals"]
 KEYS = {contender.key for contender in CONTENDERS}
 PARTS: tuple[Part, ...] = ("parameters", "synthetic", "real", "errors", "intervals")

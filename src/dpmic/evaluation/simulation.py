@@ -19,15 +19,6 @@ from dpmic.statistics.grids import range_cuts
 from dpmic.statistics.records import cell_counts, largest_first
 from dpmic.statistics.search import Search, histogram_limits, xlogx_table
 
-__all__ = [
-    "clipped_laplace",
-    "histogram_matrix",
-    "noisy_table",
-    "published_deviation",
-    "published_geometric",
-    "published_grids",
-]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int32]
 

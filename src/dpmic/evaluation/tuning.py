@@ -21,18 +21,6 @@ from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE, Axes, Choice, Perturbed, matrix, micr, ranked
 from dpmic.statistics.population import mic_star
 
-__all__ = [
-    "Sizes",
-    "cheapest",
-    "expected_error",
-    "laplace_wsums",
-    "mic_stars",
-    "perturbed",
-    "scores",
-    "weights",
-    "wsum",
-]
-
 Floats = NDArray[np.float64]
 Distributions = Sequence[NoisyFunction]
 Scores = Mapping[Choice, Floats]

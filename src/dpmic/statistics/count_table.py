@@ -23,8 +23,6 @@ from dpmic.errors import InputError, ParameterError, RefusedValueError
 from dpmic.statistics.fixed_grids import CountTableRecords, Grids, Locator, facts_of, grids_of
 from dpmic.statistics.grids import RangeAxis
 
-__all__ = ["CountTable", "count", "read"]
-
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 

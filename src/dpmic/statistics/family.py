@@ -21,16 +21,6 @@ from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Steps, steps
 from dpmic.statistics.search import Search
 from dpmic.statistics.sources import Counting
 
-__all__ = [
-    "Method",
-    "Statistic",
-    "count_records",
-    "mic",
-    "mice",
-    "micr",
-    "refuse_large_unconstrained",
-]
-
 Floats = NDArray[np.float64]
 Statistic = Literal["mice", "micr", "mic"]
 

@@ -22,17 +22,6 @@ from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.statistics.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
 from dpmic.statistics.records import Counted, Records, narrowed
 
-__all__ = [
-    "CountTableRecords",
-    "Grids",
-    "Locator",
-    "cell_layout",
-    "facts_of",
-    "fixed_limits",
-    "grids_of",
-    "paired",
-]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Parts = NDArray[np.int64]

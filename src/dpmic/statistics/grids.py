@@ -21,19 +21,6 @@ from numpy.typing import NDArray
 from dpmic import _kernels
 from dpmic._validate import Interval, Limits
 
-__all__ = [
-    "Axis",
-    "Layout",
-    "MassAxis",
-    "RangeAxis",
-    "RangeFamily",
-    "Step",
-    "Steps",
-    "range_cuts",
-    "range_family",
-    "steps",
-]
-
 Edges = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -24,8 +24,6 @@ from dpmic.results import IndependenceTest
 from dpmic.statistics.grids import MassAxis, Steps, steps
 from dpmic.statistics.search import normalised, xlogx_table
 
-__all__ = ["TIE", "RefinedAxis", "independence_test", "null", "observed", "permuted", "pvalue"]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Parts = NDArray[np.int32]
