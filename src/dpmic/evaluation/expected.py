@@ -68,7 +68,7 @@ class _Default:
     def at(cls, kind: Callable[[float], Any], n: int, epsilon: float) -> _Default:
         mechanism = kind(epsilon)
         setting = mechanism.setting(n)
-        choice = Choice(setting.limits.B, setting.limits.c, setting.limits.lmax)
+        choice = Choice.of(setting.limits)
         return cls(mechanism.name, epsilon, choice, setting.noise.scale, setting.calibration)
 
     def outcomes(self, scores: Floats) -> Outcomes:

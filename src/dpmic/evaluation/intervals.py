@@ -164,9 +164,7 @@ def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
         for epsilon in losses:
             mechanism = kind(epsilon)
             setting = mechanism.setting(n)
-            limits = setting.limits
-            choice = Choice(limits.B, limits.c, limits.lmax)
-            settings.append((mechanism, choice, setting.noise.scale))
+            settings.append((mechanism, Choice.of(setting.limits), setting.noise.scale))
     wanted = tuple(dict.fromkeys((mechanism.name, choice) for mechanism, choice, _ in settings))
     found = _stacked(run, "intervals", sampling, n, sampling.iterations[n], sample_scores, wanted)
     known = dict(zip(wanted, found["scores"], strict=True))

@@ -50,6 +50,10 @@ class Html(str):
     __slots__ = ()
 
 
+MISSING = Html("&ndash;")
+"""What stands in an empty cell."""
+
+
 def document(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
     """Return a page of (name, title, HTML) with its contents; it loads nothing."""
     contents = "".join(f'<li><a href="#{name}">{head}</a></li>' for name, head, _ in sections)
@@ -129,11 +133,6 @@ def there(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and isnan(value))
 
 
-def missing() -> Html:
-    """Return what stands in an empty cell."""
-    return Html("&ndash;")
-
-
 def number(value: float | None) -> Html:
     """Write a number so that it can be compared with its neighbours.
 
@@ -143,7 +142,7 @@ def number(value: float | None) -> Html:
     ['0.031', '4.0e-4', '1,000', '0.000']
     """
     if value is None or not there(value):
-        return missing()
+        return MISSING
     if abs(value) >= 1 and float(value).is_integer():
         return Html(f"{value:,.0f}")
     return Html(f"{value:.1e}".replace("e-0", "e-") if 0 < abs(value) < 0.001 else f"{value:.3f}")
@@ -151,7 +150,7 @@ def number(value: float | None) -> Html:
 
 def signed(value: float | None) -> Html:
     """Write a difference, always with its sign."""
-    return missing() if value is None else Html(f"{value:+.3f}")
+    return MISSING if value is None else Html(f"{value:+.3f}")
 
 
 def _shown(column: str, value: Any) -> Any:

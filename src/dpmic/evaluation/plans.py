@@ -103,9 +103,7 @@ def _ours(
 ) -> Entry:
     """Return one of our mechanisms with the grids and the noise that a release would have."""
     setting = mechanism.setting(n)
-    limits = setting.limits
-    choice = Choice(limits.B, limits.c, limits.lmax)
-    source = Scored(statistic, choice, setting.noise.scale)
+    source = Scored(statistic, Choice.of(setting.limits), setting.noise.scale)
     return Entry(key, mechanism.epsilon, source, setting.calibration)
 
 

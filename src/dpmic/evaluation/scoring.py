@@ -28,6 +28,11 @@ class Choice:
     c: float
     lmax: int | None = None
 
+    @classmethod
+    def of(cls, limits: Limits) -> Choice:
+        """Return that of a search."""
+        return cls(limits.B, limits.c, limits.lmax)
+
     @property
     def limits(self) -> Limits:
         """The same for the search."""

@@ -56,6 +56,11 @@ def wsum(errors: ArrayLike, mic_star: ArrayLike) -> Floats:
     return np.asarray(np.tensordot(weights(mic_star), np.asarray(errors), axes=1))
 
 
+def values_wsum(values: Floats, targets: Floats) -> float:
+    """Return WSUM of values [distribution, iteration]."""
+    return float(wsum(np.abs(values - targets[:, None]).mean(axis=1), targets))
+
+
 def expected_error(scores: ArrayLike, target: ArrayLike, scale: float) -> Floats:
     """Return E|V - target| for V = score + Laplace(scale), clipped to [0, 1].
 
