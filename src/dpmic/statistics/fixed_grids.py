@@ -141,7 +141,7 @@ class Locator:
     def of(cls, interval: Interval, family: RangeFamily) -> Locator:
         """Draw the cuts of an interval."""
         low, high = interval
-        axis = RangeAxis.without_records(interval, frozenset(family.edges))
+        axis = RangeAxis.of(np.empty(0), interval, frozenset(family.edges))
         buckets = BUCKETS * family.atoms
         begins = low + (high - low) * (np.arange(buckets) / buckets)
         guide = np.searchsorted(axis.refinement, begins, side="right").astype(np.int32)

@@ -236,11 +236,6 @@ class RangeAxis:
         fixed = cls.of(clamped, interval, frozenset(step.columns for step in plan))
         return replace(fixed, values=MassAxis.grouped(clamped))
 
-    @classmethod
-    def without_records(cls, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
-        """Return the axis of records that were counted elsewhere."""
-        return cls.of(np.empty(0), interval, sizes)
-
     @property
     def free(self) -> Axis:
         """The axis on which rows are searched."""
