@@ -31,6 +31,34 @@ def test_the_first_run_says_so_and_the_second_is_cached(tmp_path):
     assert python(SCORE, NUMBA_CACHE_DIR=cache) == ""
 
 
+EARLIER = """
+from dpmic._kernels import _compile
+_compile._STAMP = b"other sources"
+from dpmic._kernels import tiled
+tiled.Workspace.__qualname__, tiled.Room = "Room", tiled.Workspace
+"""
+HITS = """
+import sys
+from dpmic._kernels import tiled
+print(sum(tiled.entries.stats.cache_hits.values()), file=sys.stderr)
+"""
+
+
+def test_a_cache_of_an_earlier_version_is_replaced(tmp_path):
+    """Numba unpickles the types in an index before it checks of which sources the index is."""
+
+    def hits(code):
+        return int(python(f"{code}{SCORE}{HITS}", NUMBA_CACHE_DIR=str(tmp_path)).split()[-1])
+
+    assert hits(EARLIER) == 0
+    assert hits("") == 0  # there is no Room
+    assert hits("") == 1
+    (index,) = tmp_path.rglob("tiled.entries*.nbi")
+    index.write_bytes(index.read_bytes()[:-100])
+    assert hits("") == 0
+    assert hits("") == 1
+
+
 def test_without_any_folder_to_cache_in():
     """As on a read-only installation without a home folder, where numba finds no locator."""
     nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []"

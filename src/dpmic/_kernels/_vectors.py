@@ -1,8 +1,6 @@
 """The innermost step of the search, written as vector instructions.
 
-numba turns loops into vectors only where it can see through them, and has no gather; LLVM has. Code
-that is compiled elsewhere contains these instructions, so after a change here the compiled kernels
-must be removed (``make clean``): a cache notices a change of its own file only.
+numba turns loops into vectors only where it can see through them, and has no gather; LLVM has.
 """
 
 from __future__ import annotations
@@ -13,8 +11,6 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-
-__all__ = ["LANES", "WIDE", "advance_narrow", "advance_wide"]
 
 LANES = 8
 """Ends in a vector: a register of AVX-512. Elsewhere LLVM takes several smaller ones."""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["clumps", "count", "part_of", "place", "refine", "shuffle", "tally"]
-
 Edges = NDArray[np.int64]
 Parts = NDArray[np.int32]
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["equipartition", "equipartitions", "ranks"]
-
 Edges = NDArray[np.int64]
 
 

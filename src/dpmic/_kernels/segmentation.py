@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from dpmic._kernels._compile import compiled
 
-__all__ = ["information", "informations", "search", "trace"]
-
 Table = NDArray[np.float64]
 Counts = NDArray[np.int32]
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from dpmic._kernels._compile import compiled
 from dpmic._kernels._vectors import LANES, WIDE, advance_narrow, advance_wide
 
-__all__ = ["entries", "information", "largest", "tabled"]
-
 Table = NDArray[np.float64]
 Counts = NDArray[np.int32]
 Indices = NDArray[np.int64]

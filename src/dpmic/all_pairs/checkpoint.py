@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -28,8 +27,6 @@ from dpmic.results import Pairwise
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Checkpoint"]
-
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = 1
@@ -41,7 +38,7 @@ PART, SECONDS = 2**16, 20.0
 GROUP = 2**20
 """Rows of the file that are in memory at once, and that readers find together."""
 
-KEY, POSITION, LOCK = "dpmic", "position", "lock"
+KEY, POSITION = "dpmic", "position"
 ADDED = {"x", "y", "qvalue"}  # columns of the file that follow from the others
 ELSEWHERE = "choose another name, or delete it"
 WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
@@ -158,12 +155,7 @@ class Checkpoint:
     def __enter__(self) -> Checkpoint:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self.flush()
         except DpmicError:

@@ -23,8 +23,6 @@ from dpmic.statistics import sources
 from dpmic.statistics.family import Method, Statistic, count_records
 from dpmic.statistics.sources import Counting, Found
 
-__all__ = ["cross", "pairwise"]
-
 Arrays = dict[str, NDArray[Any]]
 Intervals = tuple[Interval | None, ...]
 Path = str | os.PathLike[str]
@@ -221,13 +219,8 @@ def _both(bounds: Any) -> tuple[Any, Any]:
     """Return the bounds of two tables."""
     if bounds is None:
         return None, None
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ParameterError(
-            f"bounds = {safe_repr(bounds)}",
-            "each of both tables has bounds of its own",
-            "pass ({'age': (0, 120), ...}, {'pay': (0, 5000), ...})",
-        )
-    return bounds[0], bounds[1]
+    remedy = "pass ({'age': (0, 120), ...}, {'pay': (0, 5000), ...})"
+    return _validate.two(bounds, "bounds", "each of both tables has bounds of its own", remedy)
 
 
 def _counted(

@@ -21,8 +21,6 @@ from dpmic import _validate
 from dpmic.statistics.grids import MassAxis
 from dpmic.statistics.significance import TIE, RefinedAxis, null, observed, pvalue
 
-__all__ = ["MASTER_FACTOR", "MOST_CELLS", "Null", "PermutationPlan", "Pools", "refined"]
-
 Floats = NDArray[np.float64]
 
 MOST_CELLS, MASTER_FACTOR = 9, 5

@@ -32,8 +32,6 @@ from dpmic.statistics.records import CutAxes
 from dpmic.statistics.search import Search, matrices, most_at_once, xlogx_table
 from dpmic.statistics.significance import RefinedAxis
 
-__all__ = ["CountedSide", "CountedWork", "Side", "Work", "as_scored"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer[Any]]
 Scored = tuple[Places, dict[str, NDArray[Any]]]
@@ -119,15 +117,17 @@ class Work:
     @cached_property
     def _axes(self) -> tuple[list[Axis | None], list[Axis | None]]:
         """The complete columns of both sides, binned once; None for those with gaps."""
-        left = self._bin(self.left)
-        return left, left if self.right is self.left else self._bin(self.right)
+        return self._once(lambda values, ends: self.method.axis(values, self.limits, ends))
 
-    def _bin(self, side: Side) -> list[Axis | None]:
-        each = zip(side.columns, side.intervals, side.complete, strict=True)
-        return [
-            self.method.axis(values, self.limits, interval) if complete else None
-            for values, interval, complete in each
-        ]
+    def _once(self, cut: Callable[[Floats, Interval | None], Any]) -> tuple[list[Any], list[Any]]:
+        """Cut the complete columns of both sides; None for those with gaps."""
+
+        def all_of(side: Side) -> list[Any]:
+            each = zip(side.columns, side.intervals, side.complete, strict=True)
+            return [cut(values, ends) if complete else None for values, ends, complete in each]
+
+        left = all_of(self.left)
+        return left, left if self.right is self.left else all_of(self.right)
 
     def scores(self) -> Floats:
         """Score all pairs in this thread."""
@@ -248,13 +248,7 @@ class Work:
     @cached_property
     def _ranked(self) -> tuple[list[Any], list[Any]]:
         """The complete columns of both sides, cut for tests; None for those with gaps."""
-
-        def cut(side: Side) -> list[Any]:
-            each = zip(side.columns, side.complete, strict=True)
-            return [significance.refined(values) if complete else None for values, complete in each]
-
-        left = cut(self.left)
-        return left, left if self.right is self.left else cut(self.right)
+        return self._once(lambda values, _: significance.refined(values))
 
     def _refined(self, i: int, j: int) -> tuple[RefinedAxis, RefinedAxis] | None:
         """Return a pair cut for a test, on the records that both have, or None for too few."""

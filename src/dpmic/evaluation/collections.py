@@ -22,18 +22,6 @@ from numpy.typing import NDArray
 from dpmic._validate import Bounds, Interval
 from dpmic.errors import InputError
 
-__all__ = [
-    "COLLECTIONS",
-    "DROPPED",
-    "Collection",
-    "Column",
-    "DataPair",
-    "baseball",
-    "folder",
-    "spellman23",
-    "spellman4381",
-]
-
 Floats = NDArray[np.float64]
 
 FILES = ("spellman.csv", "baseball.csv")

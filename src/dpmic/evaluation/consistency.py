@@ -24,8 +24,6 @@ from dpmic.privacy import sensitivity
 from dpmic.statistics.population import range_matrix
 from dpmic.statistics.search import Search
 
-__all__ = ["COMPARED", "FULL", "GEOMETRIC", "QUICK", "RELATIONSHIPS", "Table", "Work", "measure"]
-
 Floats = NDArray[np.float64]
 
 RELATIONSHIPS = {

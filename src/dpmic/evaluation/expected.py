@@ -22,19 +22,6 @@ from dpmic.evaluation.tuning import mic_stars, weights
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
-__all__ = [
-    "EPSILONS",
-    "LEVEL",
-    "Outcomes",
-    "Sampling",
-    "constant",
-    "largest_standard_error",
-    "measure",
-    "sample_scores",
-    "sample_values",
-    "strata",
-]
-
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 1000.0)
@@ -81,7 +68,7 @@ class _Default:
     def at(cls, kind: Callable[[float], Any], n: int, epsilon: float) -> _Default:
         mechanism = kind(epsilon)
         setting = mechanism.setting(n)
-        choice = Choice(setting.limits.B, setting.limits.c, setting.limits.lmax)
+        choice = Choice.of(setting.limits)
         return cls(mechanism.name, epsilon, choice, setting.noise.scale, setting.calibration)
 
     def outcomes(self, scores: Floats) -> Outcomes:

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Table",
-    "consistency",
-    "drawn",
-    "error_rate",
-    "grids",
-    "parameters",
-    "real_boxplots",
-    "save",
-    "synthetic_boxplots",
-    "wsum_curves",
-]
-
 Groups = list[tuple[str, Table]]
 
 BOXED = ("mice-lap", "micr-lap", "micr-geom", "ours", "ours-estimate", "ours-mice", "noisy-table")

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Step, range_cuts
 from dpmic.statistics.records import Records
 
-__all__ = ["POINTS", "GridFigure", "grid_figure"]
-
 POINTS = (
     (0.06, 0.15),
     (0.12, 0.55),

@@ -16,9 +16,7 @@ from dpmic.evaluation import simulation
 from dpmic.evaluation.jobs import Arrays, Run, Task
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE
-from dpmic.evaluation.tuning import TOLERANCE, weights, wsum
-
-__all__ = ["Cut", "Simulated", "best_cut", "cuts", "simulated"]
+from dpmic.evaluation.tuning import TOLERANCE, values_wsum, weights
 
 Floats = NDArray[np.float64]
 
@@ -111,11 +109,7 @@ def best_cut(found: Mapping[Cut, Floats], targets: Floats, half: NDArray[np.bool
     errors = {cut: _corrected(values, targets, half) for cut, values in found.items()}
     enough = min(errors.values()) * (1 + TOLERANCE)
     good = (cut for cut in errors if errors[cut] <= enough)
-    return min(good, key=lambda cut: _error(found[cut], targets))
-
-
-def _error(values: Floats, targets: Floats) -> float:
-    return float(wsum(np.abs(values - targets[:, None]).mean(axis=1), targets))
+    return min(good, key=lambda cut: values_wsum(found[cut], targets))
 
 
 def _corrected(values: Floats, targets: Floats, half: NDArray[np.bool_]) -> float:
@@ -126,4 +120,4 @@ def _corrected(values: Floats, targets: Floats, half: NDArray[np.bool_]) -> floa
     spread = float(np.sum(share * (own - mean) ** 2))
     slope = float(np.sum(share * (own - mean) * (wanted - middle))) / spread if spread > 0 else 0.0
     guess = np.clip(middle + slope * (values - mean), 0.0, 1.0)
-    return _error(guess, targets)
+    return values_wsum(guess, targets)

@@ -20,19 +20,18 @@ from numpy.typing import ArrayLike, NDArray
 from dpmic import _validate
 from dpmic.evaluation import tables
 from dpmic.evaluation.relationships import FUNCTIONS, noisy
+from dpmic.evaluation.scoring import SQUARE, Points
 from dpmic.evaluation.tables import Table
 from dpmic.privacy import sensitivity
 from dpmic.privacy.independence import RankTables, release_test
-from dpmic.statistics.grids import MassAxis, range_cuts, steps
+from dpmic.statistics.grids import MassAxis, steps
+from dpmic.statistics.records import cell_counts
 from dpmic.statistics.search import Search
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HSIC", "MICe", "NoisyTable", "RankTest", "figure_of", "levels", "powers", "write"]
-
 Floats = NDArray[np.float64]
-Points = tuple[Floats, Floats]
 
 ALPHA = 0.05
 R_SQUARED = (0.1, 0.2, 0.3, 0.5, 0.8)
@@ -58,13 +57,13 @@ def tail(excess: ArrayLike, scale: float) -> Floats:
     return np.asarray(np.where(z > 0, np.exp(-np.abs(z)) / 2, 1 - np.exp(-np.abs(z)) / 2))
 
 
-def threshold(null: ArrayLike, scale: float, alpha: float = ALPHA) -> float:
-    """Return what a null score plus noise exceeds with probability alpha."""
+def threshold(null: ArrayLike, scale: float) -> float:
+    """Return what a null score plus noise exceeds with probability ALPHA."""
     from scipy.optimize import brentq
 
     scores = np.asarray(null, np.float64)
     low, high = float(scores.min()) - 40 * scale, float(scores.max()) + 40 * scale
-    return float(brentq(lambda least: np.mean(tail(least - scores, scale)) - alpha, low, high))
+    return float(brentq(lambda least: np.mean(tail(least - scores, scale)) - ALPHA, low, high))
 
 
 def _ranks(values: Floats) -> NDArray[np.int64]:
@@ -188,9 +187,7 @@ class NoisyTable:
 
     def _rejects(self, points: Points, epsilon: float, rng: np.random.Generator) -> bool:
         n, k = points[0].size, self.parts
-        cuts = range_cuts((0.0, 1.0), k)
-        i, j = (np.searchsorted(cuts, values, side="right") for values in points)
-        counts = np.bincount(i * k + j, minlength=k * k).reshape(1, k, k)
+        counts = cell_counts(*points, SQUARE, k)[None]
         seen = counts + self._noise(counts.shape, epsilon, rng)
         rows, columns = self._margins(seen)
         due = (rows[0][:, None] * columns[0]).ravel()

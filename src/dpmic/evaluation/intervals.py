@@ -25,8 +25,6 @@ from dpmic.evaluation.unseen import FITTED_MARGINS, UNSEEN_MARGINS, Reshaped
 from dpmic.parameters.interval import KNOTS, ScoreNoise, Scores
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
-__all__ = ["LEVELS", "Sampling", "fit", "held", "measure"]
-
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -166,9 +164,7 @@ def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
         for epsilon in losses:
             mechanism = kind(epsilon)
             setting = mechanism.setting(n)
-            limits = setting.limits
-            choice = Choice(limits.B, limits.c, limits.lmax)
-            settings.append((mechanism, choice, setting.noise.scale))
+            settings.append((mechanism, Choice.of(setting.limits), setting.noise.scale))
     wanted = tuple(dict.fromkeys((mechanism.name, choice) for mechanism, choice, _ in settings))
     found = _stacked(run, "intervals", sampling, n, sampling.iterations[n], sample_scores, wanted)
     known = dict(zip(wanted, found["scores"], strict=True))

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from dpmic._io import atomic_write
 
-__all__ = ["Arrays", "Run", "Task"]
-
 Arrays = Mapping[str, NDArray[Any]]
 
 FORMAT = 1

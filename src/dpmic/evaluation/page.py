@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpmic.evaluation.page_markup import (
+    MISSING,
     Html,
     document,
     figure,
     link,
-    missing,
     number,
     plain,
     signed,
@@ -26,8 +26,6 @@ from dpmic.evaluation.page_markup import (
     who,
 )
 from dpmic.evaluation.tables import CONTENDERS, Table
-
-__all__ = ["Claim", "claims", "inlined", "page"]
 
 LARGEST_SVG = 150_000  # bytes; a boxplot with many outliers is smaller as a PNG
 # how far a median may be from the print before the page must say why
@@ -238,7 +236,7 @@ def _beaten(found: Sequence[Claim]) -> str:
 
 def _verdict(mine: float | None, published: float) -> Html:
     if mine is None:
-        return missing()
+        return MISSING
     if mine < published:
         return Html(f'{number(mine)} <span class="yes">lower</span>')
     return Html(f'{number(mine)} <strong class="no">not lower</strong>')
@@ -246,7 +244,7 @@ def _verdict(mine: float | None, published: float) -> Html:
 
 def _goal(claim: Claim) -> Html:
     if claim.goal is None:
-        return missing()
+        return MISSING
     ours = {"value": claim.value, "estimate": claim.estimate}
     by = [what for what, mine in ours.items() if mine is not None and mine <= claim.goal]
     verdict = f"met by the {' and the '.join(by)}" if by else '<strong class="no">not met</strong>'

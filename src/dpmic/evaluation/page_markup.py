@@ -7,23 +7,8 @@ from html import escape
 from math import isnan
 from typing import Any
 
-from dpmic.evaluation.figures import TUNED, Table
-from dpmic.evaluation.tables import named
-
-__all__ = [
-    "Html",
-    "document",
-    "figure",
-    "link",
-    "missing",
-    "number",
-    "plain",
-    "signed",
-    "table",
-    "there",
-    "who",
-]
-
+from dpmic.evaluation.figures import TUNED
+from dpmic.evaluation.tables import Table, named
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --back: #fff; --line: #d5dae0;
@@ -63,6 +48,10 @@ class Html(str):
     """Text that is HTML already; any other text is escaped."""
 
     __slots__ = ()
+
+
+MISSING = Html("&ndash;")
+"""What stands in an empty cell."""
 
 
 def document(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
@@ -144,11 +133,6 @@ def there(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and isnan(value))
 
 
-def missing() -> Html:
-    """Return what stands in an empty cell."""
-    return Html("&ndash;")
-
-
 def number(value: float | None) -> Html:
     """Write a number so that it can be compared with its neighbours.
 
@@ -158,7 +142,7 @@ def number(value: float | None) -> Html:
     ['0.031', '4.0e-4', '1,000', '0.000']
     """
     if value is None or not there(value):
-        return missing()
+        return MISSING
     if abs(value) >= 1 and float(value).is_integer():
         return Html(f"{value:,.0f}")
     return Html(f"{value:.1e}".replace("e-0", "e-") if 0 < abs(value) < 0.001 else f"{value:.3f}")
@@ -166,7 +150,7 @@ def number(value: float | None) -> Html:
 
 def signed(value: float | None) -> Html:
     """Write a difference, always with its sign."""
-    return missing() if value is None else Html(f"{value:+.3f}")
+    return MISSING if value is None else Html(f"{value:+.3f}")
 
 
 def _shown(column: str, value: Any) -> Any:

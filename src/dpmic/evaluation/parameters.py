@@ -22,12 +22,11 @@ from dpmic.evaluation.tuning import (
     mic_stars,
     perturbed,
     scores,
+    values_wsum,
     wsum,
 )
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace, sensitivity
-
-__all__ = ["Effort", "published", "tuned"]
 
 Floats = NDArray[np.float64]
 
@@ -95,12 +94,8 @@ def _geometric(
     found = perturbed(run, effort.distributions, n, effort.iterations[n], tried)
     sums: dict[float, dict[Choice, float]] = {epsilon: {} for epsilon in printed.EPSILONS}
     for kind, values in found.items():
-        sums[kind.epsilon][Choice(kind.cells, kind.c)] = _wsum(values, targets)
+        sums[kind.epsilon][Choice(kind.cells, kind.c)] = values_wsum(values, targets)
     return sums
-
-
-def _wsum(values: Floats, targets: Floats) -> float:
-    return float(wsum(np.abs(values - targets[:, None]).mean(axis=1), targets))
 
 
 def _beside_print(
@@ -174,7 +169,7 @@ def _parts(run: Run, effort: Effort, n: int, targets: Floats) -> dict[float, dic
     """Return the best size of the noisy table for every epsilon: the baseline gets its best."""
     tried = [Perturbed("noisy-table", e, float(parts)) for e in effort.epsilon for parts in PARTS]
     found = perturbed(run, effort.distributions, n, effort.iterations[n], tried)
-    sums = {kind: _wsum(values, targets) for kind, values in found.items()}
+    sums = {kind: values_wsum(values, targets) for kind, values in found.items()}
     best = {}
     for epsilon in effort.epsilon:
         kind = min((k for k in sums if k.epsilon == epsilon), key=lambda k: sums[k])

@@ -17,8 +17,6 @@ from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import Mechanism, MICeLaplace, MICrLaplace, sensitivity
 from dpmic.statistics.grids import MassAxis
 
-__all__ = ["Entry", "Scored", "outputs", "plan", "rows"]
-
 Floats = NDArray[np.float64]
 
 ORDERS = 20
@@ -105,9 +103,7 @@ def _ours(
 ) -> Entry:
     """Return one of our mechanisms with the grids and the noise that a release would have."""
     setting = mechanism.setting(n)
-    limits = setting.limits
-    choice = Choice(limits.B, limits.c, limits.lmax)
-    source = Scored(statistic, choice, setting.noise.scale)
+    source = Scored(statistic, Choice.of(setting.limits), setting.noise.scale)
     return Entry(key, mechanism.epsilon, source, setting.calibration)
 
 

@@ -19,22 +19,6 @@ from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.evaluation.tables import Table
 
-__all__ = [
-    "BINS",
-    "EPSILONS",
-    "MECHANISMS",
-    "MEDIANS",
-    "PARAMETERS",
-    "REAL",
-    "SYNTHETIC",
-    "Figure",
-    "Median",
-    "in_bin",
-    "interpolated",
-    "mice_limits",
-    "quoted",
-]
-
 Statistic = Literal[
     "median bias", "least bias", "largest bias", "largest unsigned bias", "median variance"
 ]

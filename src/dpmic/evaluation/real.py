@@ -14,8 +14,6 @@ from dpmic.evaluation.jobs import Arrays, Run, Task
 from dpmic.evaluation.plans import Entry, outputs, plan, rows
 from dpmic.evaluation.tables import Table
 
-__all__ = ["measure", "medians"]
-
 Floats = NDArray[np.float64]
 
 NOTES = {

@@ -17,8 +17,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FUNCTIONS", "R_SQUARED", "NoisyFunction", "family", "noisy"]
-
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,8 +32,6 @@ from dpmic.evaluation.simulation import published_grids
 from dpmic.evaluation.tables import CONTENDERS, Table, named
 from dpmic.evaluation.unseen import SIGMA, unseen
 from dpmic.parameters import tuned
-
-__all__ = ["PARTS", "Part", "reproduce"]
 
 Part = Literal["synthetic", "real", "parameters", "errors", "intervals"]
 KEYS = {contender.key for contender in CONTENDERS}
@@ -159,13 +157,7 @@ class Reproduction:
         )
         ours = parameters.tuned(self.run, effort)
         stored = {
-            "provenance": {
-                "command": self._command("parameters"),
-                "seed": self.run.seed,
-                "iterations": {str(n): count for n, count in scope.tuned_iterations.items()},
-                "distributions": len(effort.distributions),
-                "version": __version__,
-            },
+            "provenance": self._made("parameters", effort.iterations, effort.distributions),
             "n": list(scope.tuned_n),
             "epsilon": list(TUNED_EPSILONS),
             "rows": ours,
@@ -183,15 +175,13 @@ class Reproduction:
         sampling = expected.Sampling(self._distributions(), expected.EPSILONS, iterations)
         rows = expected.measure(self.run, sampling)
         stored = {
-            "provenance": {
-                "command": self._command("errors"),
-                "seed": self.run.seed,
-                "iterations": {str(n): count for n, count in iterations.items()},
-                "distributions": len(sampling.distributions),
-                "largest_relative_standard_error": expected.largest_standard_error(rows),
-                "parameters": tuned.provenance()["command"],
-                "version": __version__,
-            },
+            "provenance": self._made(
+                "errors",
+                iterations,
+                sampling.distributions,
+                largest_relative_standard_error=expected.largest_standard_error(rows),
+                parameters=tuned.provenance()["command"],
+            ),
             "level": expected.LEVEL,
             "constant": expected.constant(self.run, sampling.distributions),
             "rows": rows,
@@ -208,19 +198,34 @@ class Reproduction:
         )
         rows, coverage = intervals.measure(self.run, sampling)
         stored = {
-            "provenance": {
-                "command": self._command("intervals"),
-                "seed": self.run.seed,
-                "iterations": {str(n): count for n, count in iterations.items()},
-                "distributions": len(sampling.fitted),
-                "unseen": len(sampling.unseen),
-                "parameters": tuned.provenance()["command"],
-                "version": __version__,
-            },
+            "provenance": self._made(
+                "intervals",
+                iterations,
+                sampling.fitted,
+                unseen=len(sampling.unseen),
+                parameters=tuned.provenance()["command"],
+            ),
             "rows": rows,
         }
         tables.replace(self.folder / "scores.json", _lines(stored))
         return {"intervals": coverage}
+
+    def _made(
+        self,
+        part: Part,
+        iterations: Mapping[int, int],
+        distributions: Sequence[NoisyFunction],
+        **more: Any,
+    ) -> dict[str, Any]:
+        """Say what made a file of numbers."""
+        return {
+            "command": self._command(part),
+            "seed": self.run.seed,
+            "iterations": {str(n): count for n, count in iterations.items()},
+            "distributions": len(distributions),
+            **more,
+            "version": __version__,
+        }
 
     def _command(self, part: str) -> str:
         quick = " --quick" if self.quick else ""

@@ -19,8 +19,6 @@ from dpmic.statistics.family import mic, mice
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RELATIONSHIPS", "SAMPLES", "draw", "measure", "write"]
-
 Floats = NDArray[np.float64]
 Points = tuple[Floats, Floats]
 

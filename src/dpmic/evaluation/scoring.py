@@ -13,8 +13,6 @@ from dpmic.evaluation import simulation
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search
 
-__all__ = ["SQUARE", "Axes", "Choice", "Perturbed", "Points", "matrix", "micr", "ranked"]
-
 Floats = NDArray[np.float64]
 Points = tuple[Floats, Floats]
 Axes = tuple[MassAxis, MassAxis]
@@ -29,6 +27,11 @@ class Choice:
     B: float
     c: float
     lmax: int | None = None
+
+    @classmethod
+    def of(cls, limits: Limits) -> Choice:
+        """Return that of a search."""
+        return cls(limits.B, limits.c, limits.lmax)
 
     @property
     def limits(self) -> Limits:

@@ -15,18 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Bounds
-from dpmic.statistics.grids import range_cuts
 from dpmic.statistics.records import cell_counts, largest_first
 from dpmic.statistics.search import Search, histogram_limits, xlogx_table
-
-__all__ = [
-    "clipped_laplace",
-    "histogram_matrix",
-    "noisy_table",
-    "published_deviation",
-    "published_geometric",
-    "published_grids",
-]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int32]
@@ -94,12 +84,8 @@ def noisy_table(
     Replacing a record changes two counts by one, so noise for epsilon / 2 in each makes the
     table epsilon-DP. The information is divided by log2 of the parts.
     """
-    cells = [
-        np.searchsorted(range_cuts(interval, parts), values, side="right")
-        for values, interval in zip(points, bounds, strict=True)
-    ]
-    counts = np.bincount(cells[0] * parts + cells[1], minlength=parts**2)
-    noisy = _noisy(counts.reshape(parts, parts), epsilon, runs, rng).astype(np.float64)
+    counts = cell_counts(*points, bounds, parts)
+    noisy = _noisy(counts, epsilon, runs, rng).astype(np.float64)
     return _information(noisy) / math.log2(parts)
 
 

@@ -14,8 +14,6 @@ from dpmic.evaluation.scoring import SQUARE
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars, wsum
 
-__all__ = ["measure"]
-
 Floats = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 from dpmic._io import atomic_write
 
-__all__ = ["CONTENDERS", "Contender", "Table", "named", "read", "replace", "write"]
-
 Table = list[dict[str, Any]]
 Group = Literal["published", "ours", "baseline", "floor"]
 

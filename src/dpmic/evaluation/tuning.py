@@ -21,18 +21,6 @@ from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE, Axes, Choice, Perturbed, matrix, micr, ranked
 from dpmic.statistics.population import mic_star
 
-__all__ = [
-    "Sizes",
-    "cheapest",
-    "expected_error",
-    "laplace_wsums",
-    "mic_stars",
-    "perturbed",
-    "scores",
-    "weights",
-    "wsum",
-]
-
 Floats = NDArray[np.float64]
 Distributions = Sequence[NoisyFunction]
 Scores = Mapping[Choice, Floats]
@@ -66,6 +54,11 @@ def weights(mic_star: ArrayLike) -> Floats:
 def wsum(errors: ArrayLike, mic_star: ArrayLike) -> Floats:
     """Return the weighted sum over distributions, the first axis, of mean absolute errors."""
     return np.asarray(np.tensordot(weights(mic_star), np.asarray(errors), axes=1))
+
+
+def values_wsum(values: Floats, targets: Floats) -> float:
+    """Return WSUM of values [distribution, iteration]."""
+    return float(wsum(np.abs(values - targets[:, None]).mean(axis=1), targets))
 
 
 def expected_error(scores: ArrayLike, target: ArrayLike, scale: float) -> Floats:

@@ -18,16 +18,6 @@ from numpy.typing import NDArray
 
 from dpmic.evaluation.relationships import NoisyFunction
 
-__all__ = [
-    "CURVES",
-    "FITTED_MARGINS",
-    "MARGINS",
-    "SIGMA",
-    "UNSEEN_MARGINS",
-    "Reshaped",
-    "unseen",
-]
-
 Floats = NDArray[np.float64]
 
 SIGMA = (0.01, 0.03, 0.06, 0.12, 0.2, 0.35, 0.8)

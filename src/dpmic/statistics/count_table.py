@@ -23,8 +23,6 @@ from dpmic.errors import InputError, ParameterError, RefusedValueError
 from dpmic.statistics.fixed_grids import CountTableRecords, Grids, Locator, facts_of, grids_of
 from dpmic.statistics.grids import RangeAxis
 
-__all__ = ["CountTable", "count", "read"]
-
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
@@ -302,7 +300,7 @@ class CountTable:
         with _LOCK:
             n, counts = self.n, self._counts[place].copy()
         layout, sizes = self.grids.layout, self.grids.layout.plan.sizes
-        a, b = (RangeAxis.without_records(self.bounds[name], sizes) for name in (x, y))
+        a, b = (RangeAxis.of(np.empty(0), self.bounds[name], sizes) for name in (x, y))
         return (
             CountTableRecords(a, b, layout, counts, int(swapped), n),
             CountTableRecords(b, a, layout, counts, 1 - swapped, n),

@@ -21,16 +21,6 @@ from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Steps, steps
 from dpmic.statistics.search import Search
 from dpmic.statistics.sources import Counting
 
-__all__ = [
-    "Method",
-    "Statistic",
-    "count_records",
-    "mic",
-    "mice",
-    "micr",
-    "refuse_large_unconstrained",
-]
-
 Floats = NDArray[np.float64]
 Statistic = Literal["mice", "micr", "mic"]
 
@@ -116,8 +106,7 @@ def mice(
         raise ParameterError("rng", "grouped ties need no random order", "pass ties='random' too")
     else:
         x_axis, y_axis = MassAxis.grouped(columns.x), MassAxis.grouped(columns.y)
-    search = method.search(x_axis, y_axis, limits)
-    return _score("mice", limits, search, ties=ties)
+    return scored("mice", limits, method.search(x_axis, y_axis, limits), ties=ties)
 
 
 def micr(
@@ -173,7 +162,7 @@ def micr(
         columns = pair(x, y, data=data, missing=missing)
         limits, box = method.limits(columns.x.size), _validate.bounds(bounds)
         search = Search.by_range(columns.x, columns.y, box, limits)
-    return _score("micr", limits, search, bounds=box)
+    return scored("micr", limits, search, bounds=box)
 
 
 def mic(
@@ -216,10 +205,10 @@ def mic(
     method = Method("mic", alpha, B, c)
     limits = method.limits(columns.x.size)
     search = method.search(method.axis(columns.x, limits), method.axis(columns.y, limits), limits)
-    return _score("mic", limits, search)
+    return scored("mic", limits, search)
 
 
-def _score(
+def scored(
     statistic: str,
     limits: Limits,
     search: Search,
@@ -227,6 +216,7 @@ def _score(
     ties: str = "group",
     bounds: Bounds | None = None,
 ) -> Score:
+    """Run a search, and return its matrix and grid with what they depend on."""
     matrix, grid = search.run()
     return Score(
         statistic=statistic,

@@ -22,17 +22,6 @@ from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.statistics.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
 from dpmic.statistics.records import Counted, Records, narrowed
 
-__all__ = [
-    "CountTableRecords",
-    "Grids",
-    "Locator",
-    "cell_layout",
-    "facts_of",
-    "fixed_limits",
-    "grids_of",
-    "paired",
-]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Parts = NDArray[np.int64]
@@ -152,7 +141,7 @@ class Locator:
     def of(cls, interval: Interval, family: RangeFamily) -> Locator:
         """Draw the cuts of an interval."""
         low, high = interval
-        axis = RangeAxis.without_records(interval, frozenset(family.edges))
+        axis = RangeAxis.of(np.empty(0), interval, frozenset(family.edges))
         buckets = BUCKETS * family.atoms
         begins = low + (high - low) * (np.arange(buckets) / buckets)
         guide = np.searchsorted(axis.refinement, begins, side="right").astype(np.int32)

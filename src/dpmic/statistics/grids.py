@@ -21,19 +21,6 @@ from numpy.typing import NDArray
 from dpmic import _kernels
 from dpmic._validate import Interval, Limits
 
-__all__ = [
-    "Axis",
-    "Layout",
-    "MassAxis",
-    "RangeAxis",
-    "RangeFamily",
-    "Step",
-    "Steps",
-    "range_cuts",
-    "range_family",
-    "steps",
-]
-
 Edges = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -248,11 +235,6 @@ class RangeAxis:
         clamped = np.clip(values, *interval)
         fixed = cls.of(clamped, interval, frozenset(step.columns for step in plan))
         return replace(fixed, values=MassAxis.grouped(clamped))
-
-    @classmethod
-    def without_records(cls, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
-        """Return the axis of records that were counted elsewhere."""
-        return cls.of(np.empty(0), interval, sizes)
 
     @property
     def free(self) -> Axis:

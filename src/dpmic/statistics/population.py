@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dpmic._validate import Bounds, Limits, integer
 from dpmic.statistics.grids import range_cuts, steps
 
-__all__ = ["Distribution", "mic_star", "range_matrix"]
-
 Floats = NDArray[np.float64]
 
 

@@ -17,18 +17,6 @@ from dpmic import _kernels
 from dpmic._validate import Bounds
 from dpmic.statistics.grids import Axis, Edges, Layout, MassAxis, Step, range_cuts
 
-__all__ = [
-    "ClumpedRecords",
-    "Counted",
-    "CutAxes",
-    "HistogramRecords",
-    "Records",
-    "cell_counts",
-    "cell_edges",
-    "largest_first",
-    "narrowed",
-]
-
 Floats = NDArray[np.float64]
 
 MOST_TABLED = 2**20

@@ -19,18 +19,6 @@ from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.grids import Axis, Layout, RangeAxis, Steps, steps
 from dpmic.statistics.records import ClumpedRecords, CutAxes, HistogramRecords, Records
 
-__all__ = [
-    "Search",
-    "check_records",
-    "histogram_limits",
-    "load_kernels",
-    "matrices",
-    "most_at_once",
-    "normalised",
-    "pair_matrices",
-    "xlogx_table",
-]
-
 Floats = NDArray[np.float64]
 
 AT_ONCE = 2**21

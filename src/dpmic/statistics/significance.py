@@ -24,8 +24,6 @@ from dpmic.results import IndependenceTest
 from dpmic.statistics.grids import MassAxis, Steps, steps
 from dpmic.statistics.search import normalised, xlogx_table
 
-__all__ = ["TIE", "RefinedAxis", "independence_test", "null", "observed", "permuted", "pvalue"]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Parts = NDArray[np.int32]
@@ -126,17 +124,11 @@ def permuted(
         if order.size <= MOST_SHUFFLED:
             with generator.bit_generator.lock:  # as numpy does
                 _kernels.counting.shuffle(generator, x, order, tables[:size])
-        else:
-            tables = _drawn(*margins, size, generator)
+        else:  # by their margins; if cells are few, more records take no longer
+            from scipy.stats import random_table
+
+            tables = random_table(*margins).rvs(size, random_state=generator)
         yield tables[:size]
-
-
-def _drawn(x: Counts, y: Counts, size: int, generator: np.random.Generator) -> Counts:
-    """Draw tables by their margins; if cells are few, more records take no longer."""
-    from scipy.stats import random_table
-
-    tables: Counts = random_table(x, y).rvs(size, random_state=generator)
-    return tables
 
 
 def pvalue(observed: float, null: Floats) -> float:

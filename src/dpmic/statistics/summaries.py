@@ -10,8 +10,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gmic", "mas", "mcn", "mev", "mic", "tic"]
-
 Floats = NDArray[np.float64]
 
 MCN_TOLERANCE = 1e-4

@@ -15,6 +15,7 @@ from dpmic._validate import MAX_B, MAX_MASTER, Limits
 from dpmic.data import LEAST_RECORDS
 from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.results import Score
+from dpmic.statistics.family import scored
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search
 
@@ -165,20 +166,8 @@ class MINE:
         """Search two axes with minepy's masters, diagonal and limits."""
         approx = self._est == "mic_approx"
         kind = _Search if approx else _EquiSearch
-        plan = steps(limits, more_rows=approx)
-        matrix, grid = kind.of(x, y, plan, clumped=True).run()
-        statistic = "mic" if approx else "mice"
-        return Score(
-            statistic=statistic,
-            n=x.atoms.size,
-            B=limits.B,
-            c=limits.c,
-            master=limits.master,
-            ties="group",
-            bounds=None,
-            grid=grid,
-            matrix=matrix,
-        )
+        search = kind.of(x, y, steps(limits, more_rows=approx), clumped=True)
+        return scored("mic" if approx else "mice", limits, search)
 
 
 class _Search(Search):
