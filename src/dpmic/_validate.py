@@ -12,25 +12,6 @@ import numpy as np
 
 from dpmic.errors import ParameterError, safe_repr, with_code
 
-__all__ = [
-    "AnyMaster",
-    "Bounds",
-    "Interval",
-    "Limits",
-    "Master",
-    "Ties",
-    "bounds",
-    "cells",
-    "choice",
-    "epsilon",
-    "generator",
-    "integer",
-    "limits",
-    "real",
-    "refuse_large_master",
-    "snapped",
-]
-
 Master = Literal["reshef", "paper"]
 AnyMaster = Literal["reshef", "paper", "minepy"]  # the last for mic and the drop-in
 Ties = Literal["group", "random"]
@@ -164,7 +145,7 @@ def snapped(value: float) -> float:
     return float(nearest) if abs(value - nearest) < 1e-9 * value else float(value)
 
 
-def finer(c: object) -> float:
+def master_factor(c: object) -> float:
     """Return c, how much finer a master is than the grid: at least 1, or infinity."""
     value = real(c, "c")
     if value < 1:
@@ -184,7 +165,7 @@ def limits(
     ``atoms`` is the most parts that an axis can have at all: n for parts of equal mass.
     """
     kind = choice(master, "master", AnyMaster)
-    checked = Limits(cells(n, alpha, B), finer(c), kind)
+    checked = Limits(cells(n, alpha, B), master_factor(c), kind)
     refuse_large_master(checked, atoms)
     return checked
 

@@ -5,8 +5,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["stored"]
-
 
 @cache
 def stored(name: str) -> dict[str, Any]:

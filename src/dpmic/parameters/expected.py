@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from dpmic.parameters import stored
 
-__all__ = ["QUANTITIES", "Errors", "Surface", "constant", "provenance", "surfaces"]
-
 Floats = NDArray[np.float64]
 
 QUANTITIES = ("value", "value_upper", "estimate", "estimate_upper")

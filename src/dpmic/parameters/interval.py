@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpmic.parameters import stored
 from dpmic.parameters.tuned import corners
 
-__all__ = ["KNOTS", "ScoreNoise", "Scores", "lookup", "provenance", "simulated"]
-
 Floats = NDArray[np.float64]
 ScoreNoise = Literal["laplace", "gaussian", "none"]
 

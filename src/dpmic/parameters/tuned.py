@@ -26,17 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic.parameters import stored
 
-__all__ = [
-    "Calibration",
-    "Tuned",
-    "TunedHistogram",
-    "corners",
-    "lookup",
-    "lookup_histogram",
-    "provenance",
-    "table_parts",
-]
-
 _stored = partial(stored, "tuned")
 
 

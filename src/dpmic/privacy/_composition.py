@@ -15,8 +15,6 @@ import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import lru_cache
 
-__all__ = ["largest_pure", "least_delta"]
-
 # With 60 digits, each summand errs by less than 1e-45 of itself for up to a hundred million
 # mechanisms; the summands that count, and what is subtracted in them, add up to at most 1 each.
 _DIGITS = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)  # so that nothing underflows

@@ -29,8 +29,6 @@ from dpmic.statistics.records import cell_counts, cell_edges, largest_first
 from dpmic.statistics.search import Search, histogram_limits
 from dpmic.statistics.sources import Counting, Found
 
-__all__ = ["CalibratedGeometric", "MICrGeometric"]
-
 Counts = NDArray[np.int64]
 
 ONE_ROW = 2

@@ -30,21 +30,6 @@ from dpmic.errors import (
 from dpmic.results import uncertainty
 from dpmic.statistics.sources import Counting
 
-__all__ = [
-    "MAX_HALF_WIDTH",
-    "depth_of_caller",
-    "noise_in_words",
-    "opened",
-    "private",
-    "private_columns",
-    "private_counts",
-    "private_histogram",
-    "private_pair",
-    "refuse_noisy_value",
-    "remind_of_bounds",
-    "warn_of_noise",
-]
-
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
 

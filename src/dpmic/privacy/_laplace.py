@@ -33,8 +33,6 @@ from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search, check_records
 from dpmic.statistics.sources import Counting, Found
 
-__all__ = ["CalibratedLaplace", "LaplaceMechanism", "MICeLaplace", "MICrLaplace"]
-
 Floats = NDArray[np.float64]
 
 _READ_OFF: dict[str, Callable[[Floats], float]] = {
@@ -213,7 +211,7 @@ class MICrLaplace(LaplaceMechanism):
         if isinstance(private, Pair):
             search = Search.by_range(private.x, private.y, self.bounds, setting.limits)
         else:
-            search = Search.of_table(private.whole, *private.names)
+            search = Search.of_table(private.table, *private.names)
             check_records(search, setting.n)
         return _READ_OFF[self.statistic](search.matrix())
 
@@ -299,7 +297,7 @@ def _check(mechanism: LaplaceMechanism) -> None:
     """Check what both mechanisms take."""
     check_options(mechanism)
     _validate.choice(mechanism.master, "master", Master)
-    if mechanism.c is not None and _validate.finer(mechanism.c) == math.inf:
+    if mechanism.c is not None and _validate.master_factor(mechanism.c) == math.inf:
         raise ParameterError(
             "c = inf", "the time of that search would depend on the data", "pass a finite c"
         )

@@ -21,8 +21,6 @@ from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
 from dpmic.statistics.sources import Counting, Found
 
-__all__ = ["CalibratedMechanism", "Mechanism", "Noise", "check_options"]
-
 
 class Noise(Protocol):
     """Noise of one scale, with the privacy loss that OpenDP proves for it."""

@@ -26,8 +26,6 @@ from dpmic.statistics.grids import RangeAxis, steps
 from dpmic.statistics.search import Search, check_records, load_kernels, pair_matrices
 from dpmic.statistics.sources import Counting, Found
 
-__all__ = ["Table", "TableQuery", "calibrated", "find", "scores", "stand_in"]
-
 Floats = NDArray[np.float64]
 
 UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
@@ -113,7 +111,7 @@ class TableQuery(Query[Result]):
     def compute(self, private: Any) -> list[float]:
         """Compute MICr of every candidate, without noise: never to be shown."""
         if isinstance(private, Counting):
-            return [self._score(private.whole, pair) for pair in self.table.named_pairs]
+            return [self._score(private.table, pair) for pair in self.table.named_pairs]
         return scores(self.table, private, self.setting.limits)
 
     def _score(self, table: CountTable, pair: tuple[str, str]) -> float:

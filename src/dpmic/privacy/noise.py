@@ -15,21 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "GRANULARITY",
-    "Gaussian",
-    "Geometric",
-    "Laplace",
-    "LaplaceVector",
-    "TopK",
-    "calibrate",
-    "calibrate_counts",
-    "calibrate_gaussian",
-    "calibrate_top_k",
-    "calibrate_vector",
-    "shuffled",
-]
-
 GRID_EXPONENT = -40
 GRANULARITY = 2.0**GRID_EXPONENT
 """Outputs are multiples of this: what floating point could betray is not published."""
