@@ -31,7 +31,7 @@ from dpmic.evaluation.relationships import R_SQUARED, NoisyFunction, family
 from dpmic.evaluation.simulation import published_grids
 from dpmic.evaluation.tables import CONTENDERS, Table, named
 from dpmic.evaluation.unseen import SIGMA, unseen
-from dpmic.parameters import tuned
+from dpmic.parameters import provenance
 
 __all__ = ["PARTS", "Part", "reproduce"]
 
@@ -189,7 +189,7 @@ class Reproduction:
                 "iterations": {str(n): count for n, count in iterations.items()},
                 "distributions": len(sampling.distributions),
                 "largest_relative_standard_error": expected.largest_standard_error(rows),
-                "parameters": tuned.provenance()["command"],
+                "parameters": provenance("tuned")["command"],
                 "version": __version__,
             },
             "level": expected.LEVEL,
@@ -214,7 +214,7 @@ class Reproduction:
                 "iterations": {str(n): count for n, count in iterations.items()},
                 "distributions": len(sampling.fitted),
                 "unseen": len(sampling.unseen),
-                "parameters": tuned.provenance()["command"],
+                "parameters": provenance("tuned")["command"],
                 "version": __version__,
             },
             "rows": rows,
@@ -251,7 +251,7 @@ class Reproduction:
             return None
         read = {path.stem: tables.read(path) for path in (self.folder / "tables").glob("*.csv")}
         known = self._provenance()
-        known["the parameters of ours"] = str(tuned.provenance()["command"])
+        known["the parameters of ours"] = str(provenance("tuned")["command"])
         asked = quoted(read.get("synthetic", []), read.get("real", []))
         if asked:
             read["quoted"] = asked = [_stated(row) for row in asked]

@@ -17,3 +17,8 @@ def stored(name: str) -> dict[str, Any]:
     """
     text = resources.files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
+
+
+def provenance(name: str) -> dict[str, Any]:
+    """Return the command, the seed and the iterations that made a table."""
+    return dict(stored(name)["provenance"])

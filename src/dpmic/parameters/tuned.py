@@ -84,11 +84,6 @@ class TunedHistogram:
     calibration: Calibration
 
 
-def provenance() -> dict[str, Any]:
-    """Return the command, the seed and the iterations that made the table."""
-    return dict(_stored()["provenance"])
-
-
 def lookup(mechanism: str, n: int, epsilon: float) -> Tuned:
     """Return the parameters of "micr-laplace" or "mice-laplace" for n records.
 
