@@ -32,9 +32,8 @@ MAX_MASTER = 20_000
 class Limits:
     """How far the search goes: cells in a grid and parts in its master.
 
-    ``B`` is the largest number of cells, ``c`` how many master parts there are for each part
-    that is wished, ``master`` which size the master has (:func:`dpmic.statistics.grids.steps`), and
-    ``lmax`` the most columns, where not B decides.
+    ``B`` is the largest number of cells, ``c`` the master factor, ``master`` which size the master
+    has (:func:`dpmic.statistics.grids.steps`), and ``lmax`` the most columns, where not B decides.
     """
 
     B: float
@@ -59,7 +58,7 @@ def real(value: object, name: str) -> float:
 
 
 def integer(value: object, name: str, *, least: int, most: int | None = None) -> int:
-    """Return a whole number within its range."""
+    """Return an integer within its range."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(
             f"{name} = {safe_repr(value)}",
@@ -140,18 +139,18 @@ def cells(n: int, alpha: object, B: object) -> float:
 
 
 def snapped(value: float) -> float:
-    """Return the whole number that rounding has missed: 32 ** 0.6 is 8, not 7.999999999999999."""
+    """Return the integer that rounding has missed: 32 ** 0.6 is 8, not 7.999999999999999."""
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < 1e-9 * value else float(value)
 
 
 def master_factor(c: object) -> float:
-    """Return c, how much finer a master is than the grid: at least 1, or infinity."""
+    """Return the master factor: how much finer a master is than the grid, 1 or more."""
     value = real(c, "c")
     if value < 1:
         raise ParameterError(
             f"c = {safe_repr(c)}",
-            "a master needs at least one part for each wished part",
+            "a master needs at least one part for each part of the grid",
             "pass c >= 1",
         )
     return value
@@ -172,8 +171,8 @@ def limits(
 
 def refuse_large_master(limits: Limits, atoms: float) -> None:
     """Refuse what would take hours: the search is quadratic in the master's parts."""
-    wished = math.sqrt(limits.B) if limits.master == "reshef" else limits.B / 2
-    largest = min(limits.c * wished, atoms)
+    parts = math.sqrt(limits.B) if limits.master == "reshef" else limits.B / 2
+    largest = min(limits.c * parts, atoms)
     if math.isfinite(limits.c) and largest > MAX_MASTER:
         raise ParameterError(
             f"c = {limits.c:g} with B = {limits.B:.6g}",
@@ -189,7 +188,7 @@ def generator(rng: object) -> np.random.Generator:
     except (TypeError, ValueError):
         raise ParameterError(
             f"rng = {safe_repr(rng)}",
-            "it is no random generator",
+            "it is not a random generator",
             "pass a whole number >= 0 or a Generator",
         ) from None
 
