@@ -12,25 +12,6 @@ import numpy as np
 
 from dpmic.errors import ParameterError, safe_repr, with_code
 
-__all__ = [
-    "AnyMaster",
-    "Bounds",
-    "Interval",
-    "Limits",
-    "Master",
-    "Ties",
-    "bounds",
-    "cells",
-    "choice",
-    "epsilon",
-    "generator",
-    "integer",
-    "limits",
-    "real",
-    "refuse_large_master",
-    "snapped",
-]
-
 Master = Literal["reshef", "paper"]
 AnyMaster = Literal["reshef", "paper", "minepy"]  # the last for mic and the drop-in
 Ties = Literal["group", "random"]
@@ -51,9 +32,8 @@ MAX_MASTER = 20_000
 class Limits:
     """How far the search goes: cells in a grid and parts in its master.
 
-    ``B`` is the largest number of cells, ``c`` how many master parts there are for each part
-    that is wished, ``master`` which size the master has (:func:`dpmic.statistics.grids.steps`), and
-    ``lmax`` the most columns, where not B decides.
+    ``B`` is the largest number of cells, ``c`` the master factor, ``master`` which size the master
+    has (:func:`dpmic.statistics.grids.steps`), and ``lmax`` the most columns, where not B decides.
     """
 
     B: float
@@ -78,7 +58,7 @@ def real(value: object, name: str) -> float:
 
 
 def integer(value: object, name: str, *, least: int, most: int | None = None) -> int:
-    """Return a whole number within its range."""
+    """Return an integer within its range."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(
             f"{name} = {safe_repr(value)}",
@@ -159,18 +139,18 @@ def cells(n: int, alpha: object, B: object) -> float:
 
 
 def snapped(value: float) -> float:
-    """Return the whole number that rounding has missed: 32 ** 0.6 is 8, not 7.999999999999999."""
+    """Return the integer that rounding has missed: 32 ** 0.6 is 8, not 7.999999999999999."""
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < 1e-9 * value else float(value)
 
 
-def finer(c: object) -> float:
-    """Return c, how much finer a master is than the grid: at least 1, or infinity."""
+def master_factor(c: object) -> float:
+    """Return the master factor: how much finer a master is than the grid, 1 or more."""
     value = real(c, "c")
     if value < 1:
         raise ParameterError(
             f"c = {safe_repr(c)}",
-            "a master needs at least one part for each wished part",
+            "a master needs at least one part for each part of the grid",
             "pass c >= 1",
         )
     return value
@@ -184,15 +164,15 @@ def limits(
     ``atoms`` is the most parts that an axis can have at all: n for parts of equal mass.
     """
     kind = choice(master, "master", AnyMaster)
-    checked = Limits(cells(n, alpha, B), finer(c), kind)
+    checked = Limits(cells(n, alpha, B), master_factor(c), kind)
     refuse_large_master(checked, atoms)
     return checked
 
 
 def refuse_large_master(limits: Limits, atoms: float) -> None:
     """Refuse what would take hours: the search is quadratic in the master's parts."""
-    wished = math.sqrt(limits.B) if limits.master == "reshef" else limits.B / 2
-    largest = min(limits.c * wished, atoms)
+    parts = math.sqrt(limits.B) if limits.master == "reshef" else limits.B / 2
+    largest = min(limits.c * parts, atoms)
     if math.isfinite(limits.c) and largest > MAX_MASTER:
         raise ParameterError(
             f"c = {limits.c:g} with B = {limits.B:.6g}",
@@ -208,7 +188,7 @@ def generator(rng: object) -> np.random.Generator:
     except (TypeError, ValueError):
         raise ParameterError(
             f"rng = {safe_repr(rng)}",
-            "it is no random generator",
+            "it is not a random generator",
             "pass a whole number >= 0 or a Generator",
         ) from None
 

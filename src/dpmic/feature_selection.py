@@ -275,7 +275,7 @@ def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
 
 def _master(n: int, parts: int, c: object) -> float:
     """Return how many parts of equal mass a column is cut into before the search."""
-    factor = _validate.finer(c)
+    factor = _validate.master_factor(c)
     refuse_large_unconstrained(n, factor)
     if math.isfinite(factor) and min(factor * parts, n) > _validate.MAX_MASTER:
         raise ParameterError(

@@ -12,6 +12,7 @@ from dpmic.evaluation.relationships import family, noisy
 from dpmic.evaluation.scoring import SQUARE, Choice
 from dpmic.evaluation.tuning import expected_error, weights, wsum
 from dpmic.parameters import expected as known_errors
+from dpmic.parameters import provenance
 from dpmic.parameters.expected import Surface
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace
@@ -112,7 +113,7 @@ def test_the_package_can_read_what_the_command_writes(run, tmp_path, monkeypatch
     assert stored["provenance"]["command"] == "dpmic reproduce errors --quick --seed 3"
     assert stored["provenance"]["iterations"] == {"25": 2, "250": 2, "1000": 2}
     assert set(stored) == set(known_errors._stored())
-    assert set(stored["provenance"]) == set(known_errors.provenance())
+    assert set(stored["provenance"]) == set(provenance("errors"))
     assert text.count('{"mechanism"') == text.count("\n  {") == len(stored["rows"])
     for mechanism in ("micr-laplace", "mice-laplace"):
         surface = Surface.of([row for row in stored["rows"] if row["mechanism"] == mechanism])
@@ -129,7 +130,7 @@ def test_the_packages_table_is_what_the_command_makes(tmp_path):
         for row in known_errors._stored()["rows"]
         if row["n"] == 25
     }
-    iterations = known_errors.provenance()["iterations"]["25"]
+    iterations = provenance("errors")["iterations"]["25"]
     found = measure(Run(tmp_path, seed=0), Sampling(family(), EPSILONS, {25: iterations}))
     made = {(row["mechanism"], row["epsilon"]): row for row in found}
     for place, stored in known.items():

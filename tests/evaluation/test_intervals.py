@@ -16,7 +16,7 @@ from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.relationships import family, noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.unseen import FITTED_MARGINS, MARGINS, UNSEEN_MARGINS, unseen
-from dpmic.parameters import interval
+from dpmic.parameters import interval, provenance
 from dpmic.parameters.interval import KNOTS
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
@@ -118,7 +118,7 @@ def test_the_package_can_read_what_the_command_writes(run, tmp_path, monkeypatch
     stored = json.loads(text)
     assert stored["provenance"]["command"] == "dpmic reproduce intervals --quick --seed 3"
     assert set(stored) == set(interval._stored())
-    assert set(stored["provenance"]) == set(interval.provenance())
+    assert set(stored["provenance"]) == set(provenance("scores"))
     assert set(stored["rows"][0]) == set(interval._stored()["rows"][0])
     assert text.count("\n  {") == len(stored["rows"])
     judged = tables.read(tmp_path / "tables" / "intervals.csv")
@@ -168,7 +168,7 @@ def test_coverage_between_entries_on_curves_not_fitted(name, n, epsilon, targets
 @pytest.mark.full
 def test_the_packages_table_is_what_the_command_makes(tmp_path):
     """One n of it: a later change to kernels, noise or parameters must remake the table."""
-    iterations = interval.provenance()["iterations"]["25"]
+    iterations = provenance("scores")["iterations"]["25"]
     sampling = Sampling(full().fitted, full().unseen, {25: iterations})
     rows, judged = measure(Run(tmp_path, seed=0), sampling)
     stored = [row for row in interval._stored()["rows"] if row["n"] == 25]

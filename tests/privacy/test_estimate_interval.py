@@ -17,7 +17,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic.evaluation import tables
-from dpmic.parameters import interval, tuned
+from dpmic.parameters import interval, provenance
 from dpmic.parameters.interval import KNOTS, Scores, lookup
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 from dpmic.report import page
@@ -270,9 +270,9 @@ class TestStored:
             (least, most), epsilons = interval.simulated(name)
             assert (least, most) == (25, 50_000)
             assert epsilons == ((0.1, 10.0) if name == "micr-geometric" else (0.1, 3.0))
-        made = interval.provenance()
+        made = provenance("scores")
         assert made["command"] == "dpmic reproduce intervals --seed 0"
-        assert made["parameters"] == tuned.provenance()["command"]
+        assert made["parameters"] == provenance("tuned")["command"]
 
     def test_scores_grow_with_mic_star(self):
         for name in MECHANISMS:

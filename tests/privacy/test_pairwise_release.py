@@ -47,7 +47,7 @@ def ask(table=FRAME, **options):
 
 def plan_of(matrix, epsilon=1.0, delta=0.0):
     bounds = [(0, 1)] * matrix.shape[1]
-    terms = Terms.checked(epsilon=epsilon, allow_noisy=True)
+    terms = Terms(epsilon=epsilon, allow_noisy=True)
     return prepare(matrix, terms, bounds=bounds, delta=delta)
 
 

@@ -13,7 +13,7 @@ import dpmic
 from dpmic.errors import ParameterError
 from dpmic.evaluation.relationships import family
 from dpmic.evaluation.tuning import weights
-from dpmic.parameters import expected
+from dpmic.parameters import expected, provenance
 from dpmic.parameters.expected import QUANTITIES, Surface
 from dpmic.privacy import MICeLaplace, MICrLaplace
 from dpmic.results.plan import Expected
@@ -42,7 +42,7 @@ def fabricated(values, n=(10, 100), epsilon=(0.1, 1.0)):
 
 class TestTable:
     def test_what_made_it(self):
-        known = expected.provenance()
+        known = provenance("errors")
         assert known["command"] == "dpmic reproduce errors --seed 0"
         assert known["distributions"] == 189
         assert set(known["iterations"]) == {str(row["n"]) for row in ROWS}
@@ -50,7 +50,7 @@ class TestTable:
         assert expected._stored()["level"] == 0.9
 
     def test_it_is_of_the_parameters_in_use(self):
-        assert expected.provenance()["parameters"] == dpmic_tuned_command()
+        assert provenance("errors")["parameters"] == dpmic_tuned_command()
 
     def test_it_is_whole(self):
         for name in LAPLACE:
@@ -88,9 +88,8 @@ class TestTable:
 
 
 def dpmic_tuned_command():
-    from dpmic.parameters import tuned
 
-    return tuned.provenance()["command"]
+    return provenance("tuned")["command"]
 
 
 class TestForward:

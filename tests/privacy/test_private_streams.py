@@ -83,7 +83,7 @@ def test_counts_before_noise_are_those_in_memory(people, folder):
 def test_screened_scores_are_those_in_memory(people, folder, target):
     def scores(table):
         options = {"bounds": BOUNDS, "target": target, "top": 1, "B": 20, "c": 5}
-        query = screen.prepare(table, Terms.checked(epsilon=1.0), **options)
+        query = screen.prepare(table, Terms(epsilon=1.0), **options)
         return query.compute(query.read()), query.setting
 
     known = scores(people)

@@ -52,7 +52,7 @@ def ask(table=FRAME, **options):
 
 def plan_of(matrix, top, split=0.5, epsilon=2.0, target=None):
     bounds = [(0, 1)] * matrix.shape[1]
-    terms = Terms.checked(epsilon=epsilon, allow_noisy=True)
+    terms = Terms(epsilon=epsilon, allow_noisy=True)
     return prepare(matrix, terms, bounds=bounds, target=target, top=top, split=split)
 
 
@@ -193,7 +193,7 @@ MATRIX = FRAME[list(COLUMNS)].to_numpy()
 )
 def test_any_table_has_the_same_scores(table, bounds):
     """Identifiers and text beside the named columns are ignored; the table's order holds."""
-    terms = Terms.checked(epsilon=1.0, allow_noisy=True)
+    terms = Terms(epsilon=1.0, allow_noisy=True)
     plan = prepare(table, terms, bounds=bounds, top=3, B=30, c=5)
     scores = _pairs.scores(plan.table, private_columns(plan.source), plan.setting.limits)
     expected = [
@@ -347,7 +347,7 @@ def test_stored_texts_have_one_length_whatever_was_chosen():
     frame = FRAME.rename(columns={"dose": 'a "quoted", long name é', "age": "a"})
     bounds = {'a "quoted", long name é': (0, 1), "a": (0, 1), "pulse": (0, 1)}
     for target in (None, "a"):
-        terms = Terms.checked(epsilon=1.0, allow_noisy=True)
+        terms = Terms(epsilon=1.0, allow_noisy=True)
         plan = prepare(frame, terms, bounds=bounds, target=target, top=2)
         pairs = plan.table.named_pairs
         one = plan.publish([0.5] * len(pairs))

@@ -15,7 +15,7 @@ from dpmic.evaluation.relationships import family
 from dpmic.evaluation.reproduce import FULL, TUNED_EPSILONS
 from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.tuning import mic_stars, wsum
-from dpmic.parameters import tuned
+from dpmic.parameters import provenance, tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
@@ -79,7 +79,7 @@ class TestTable:
 
     def test_what_made_it_is_told(self):
         """The seed and the iterations are those of the full command."""
-        told = tuned.provenance()
+        told = provenance("tuned")
         assert told["command"] == f"dpmic reproduce parameters --seed {told['seed']}"
         assert told["seed"] == 0
         assert told["iterations"] == {str(n): FULL.tuned_iterations[n] for n in FULL.tuned_n}
@@ -93,8 +93,8 @@ class TestTable:
         assert tuple(EPSILONS) == TUNED_EPSILONS == (0.1, 0.3, 1.0, 3.0)
 
     def test_provenance_can_be_changed_without_harm(self):
-        tuned.provenance()["command"] = "other"
-        assert tuned.provenance()["command"] != "other"
+        provenance("tuned")["command"] = "other"
+        assert provenance("tuned")["command"] != "other"
 
 
 class TestLookup:

@@ -73,7 +73,7 @@ class Consent:
 
         found = None if ledger is None else opened(ledger)
         unit, answered = _unit(one_row, person, rows, several)
-        checked = Terms.checked(
+        checked = Terms(
             person=unit.person,
             rows_per_person=unit.rows,
             ledger=found,

@@ -31,7 +31,7 @@ from dpmic.evaluation.relationships import R_SQUARED, NoisyFunction, family
 from dpmic.evaluation.simulation import published_grids
 from dpmic.evaluation.tables import CONTENDERS, Table, named
 from dpmic.evaluation.unseen import SIGMA, unseen
-from dpmic.parameters import tuned
+from dpmic.parameters import provenance
 
 Part = Literal["synthetic", "real", "parameters", "errors", "intervals"]
 KEYS = {contender.key for contender in CONTENDERS}
@@ -180,7 +180,7 @@ class Reproduction:
                 iterations,
                 sampling.distributions,
                 largest_relative_standard_error=expected.largest_standard_error(rows),
-                parameters=tuned.provenance()["command"],
+                parameters=provenance("tuned")["command"],
             ),
             "level": expected.LEVEL,
             "constant": expected.constant(self.run, sampling.distributions),
@@ -203,7 +203,7 @@ class Reproduction:
                 iterations,
                 sampling.fitted,
                 unseen=len(sampling.unseen),
-                parameters=tuned.provenance()["command"],
+                parameters=provenance("tuned")["command"],
             ),
             "rows": rows,
         }
@@ -256,7 +256,7 @@ class Reproduction:
             return None
         read = {path.stem: tables.read(path) for path in (self.folder / "tables").glob("*.csv")}
         known = self._provenance()
-        known["the parameters of ours"] = str(tuned.provenance()["command"])
+        known["the parameters of ours"] = str(provenance("tuned")["command"])
         asked = quoted(read.get("synthetic", []), read.get("real", []))
         if asked:
             read["quoted"] = asked = [_stated(row) for row in asked]

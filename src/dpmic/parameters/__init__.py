@@ -5,8 +5,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["stored"]
-
 
 @cache
 def stored(name: str) -> dict[str, Any]:
@@ -19,3 +17,8 @@ def stored(name: str) -> dict[str, Any]:
     """
     text = resources.files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
+
+
+def provenance(name: str) -> dict[str, Any]:
+    """Return the command, the seed and the iterations that made a table."""
+    return dict(stored(name)["provenance"])

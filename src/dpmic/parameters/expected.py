@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from dpmic.parameters import stored
 
-__all__ = ["QUANTITIES", "Errors", "Surface", "constant", "provenance", "surfaces"]
-
 Floats = NDArray[np.float64]
 
 QUANTITIES = ("value", "value_upper", "estimate", "estimate_upper")
@@ -69,11 +67,13 @@ class Surface:
 
     def along_n(self, quantity: str, epsilon: float) -> list[tuple[float, float]]:
         """Return (n, error) at the table's n; straight lines between them on log axes."""
-        return list(zip(self.n.tolist(), self._nodes(quantity, epsilon=epsilon), strict=True))
+        logs = self._at_epsilon(epsilon)[QUANTITIES.index(quantity)]
+        return list(zip(self.n.tolist(), map(math.exp, logs), strict=True))
 
     def along_epsilon(self, quantity: str, n: float) -> list[tuple[float, float]]:
         """Return (epsilon, error) at the table's epsilon."""
-        return list(zip(self.epsilon.tolist(), self._nodes(quantity, n=n), strict=True))
+        logs = [_between(self.n, n, own) for own in self.logs[QUANTITIES.index(quantity)].T]
+        return list(zip(self.epsilon.tolist(), map(math.exp, logs), strict=True))
 
     def least_n(self, quantity: str, target: float, epsilon: float) -> int | None:
         """Return the smallest n whose error is at most the target, if there is any."""
@@ -97,16 +97,6 @@ class Surface:
         """Return whether an error is at most the target."""
         return bool(getattr(self.at(n, epsilon), quantity) <= target * ENOUGH)
 
-    def _nodes(
-        self, quantity: str, *, n: float | None = None, epsilon: float | None = None
-    ) -> list[float]:
-        """Return the errors along one axis, at one place of the other."""
-        which = QUANTITIES.index(quantity)
-        if epsilon is not None:
-            return [math.exp(log) for log in self._at_epsilon(epsilon)[which]]
-        assert n is not None
-        return [math.exp(_between(self.n, n, logs)) for logs in self.logs[which].T]
-
     def _at_epsilon(self, epsilon: float) -> list[list[float]]:
         """Return logarithms [quantity][n] at one epsilon."""
         return [[_between(self.epsilon, epsilon, row) for row in own] for own in self.logs]
@@ -126,11 +116,6 @@ def _crossing(curve: list[tuple[float, float]], target: float) -> float | None:
             share = math.log(high / target) / math.log(high / low)
             return float(min(left * (right / left) ** share, right))
     return None
-
-
-def provenance() -> dict[str, Any]:
-    """Return the command, the seed and the iterations that made the table."""
-    return dict(_stored()["provenance"])
 
 
 def constant() -> tuple[float, float]:

@@ -12,15 +12,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmic.parameters import stored
 from dpmic.parameters.tuned import corners
-
-__all__ = ["KNOTS", "ScoreNoise", "Scores", "lookup", "provenance", "simulated"]
 
 Floats = NDArray[np.float64]
 ScoreNoise = Literal["laplace", "gaussian", "none"]
@@ -126,11 +124,6 @@ def simulated(mechanism: str) -> tuple[tuple[float, float], tuple[float, float]]
     """Return the least and the largest n, and epsilon, that were simulated."""
     n, epsilon = zip(*_rows()[mechanism], strict=True)
     return (min(n), max(n)), (min(epsilon), max(epsilon))
-
-
-def provenance() -> dict[str, Any]:
-    """Return the command, the seed and the iterations that made the table."""
-    return dict(_stored()["provenance"])
 
 
 @lru_cache(maxsize=1)

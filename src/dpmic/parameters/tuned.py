@@ -26,17 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpmic.parameters import stored
 
-__all__ = [
-    "Calibration",
-    "Tuned",
-    "TunedHistogram",
-    "corners",
-    "lookup",
-    "lookup_histogram",
-    "provenance",
-    "table_parts",
-]
-
 _stored = partial(stored, "tuned")
 
 
@@ -93,11 +82,6 @@ class TunedHistogram:
     m: int
     B: float
     calibration: Calibration
-
-
-def provenance() -> dict[str, Any]:
-    """Return the command, the seed and the iterations that made the table."""
-    return dict(_stored()["provenance"])
 
 
 def lookup(mechanism: str, n: int, epsilon: float) -> Tuned:

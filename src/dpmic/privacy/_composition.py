@@ -15,8 +15,6 @@ import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import lru_cache
 
-__all__ = ["largest_pure", "least_delta"]
-
 # With 60 digits, each summand errs by less than 1e-45 of itself for up to a hundred million
 # mechanisms; the summands that count, and what is subtracted in them, add up to at most 1 each.
 _DIGITS = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)  # so that nothing underflows
@@ -64,7 +62,9 @@ def largest_pure(epsilon: float, delta: float, count: int) -> float:
     (0.0366, 0.0222)
     """
     allowed = Decimal(delta)
-    fits, fails = epsilon / count * (1 - 1e-12), _failing(epsilon, allowed, count)
+    fits, fails = epsilon / count * (1 - 1e-12), epsilon
+    while least_delta(fails, count, epsilon) <= allowed:
+        fails *= 2
     while fails > fits * (1 + PRECISION):
         middle = math.sqrt(fits * fails)
         if least_delta(middle, count, epsilon) <= allowed:
@@ -72,11 +72,3 @@ def largest_pure(epsilon: float, delta: float, count: int) -> float:
         else:
             fails = middle
     return fits
-
-
-def _failing(epsilon: float, allowed: Decimal, count: int) -> float:
-    """Return a loss that is too large for each mechanism."""
-    loss = epsilon
-    while least_delta(loss, count, epsilon) <= allowed:
-        loss *= 2
-    return loss

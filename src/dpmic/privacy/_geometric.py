@@ -2,7 +2,7 @@
 
 Replacing one record lowers one count of the histogram by one and raises another, so the counts
 change by 2 in L1, and two-sided geometric noise of scale 2 / epsilon, once in every
-count, makes the whole histogram epsilon-differentially private. All that is computed from it is
+count, makes the histogram epsilon-differentially private. All that is computed from it is
 post-processing. Proof: docs/proofs/input-perturbation.md.
 """
 
@@ -21,15 +21,13 @@ from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
-from dpmic.privacy._guards import private_histogram, remind_of_bounds
+from dpmic.privacy._guards import read_privately
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
 from dpmic.results import HistogramRelease
 from dpmic.statistics import summaries
 from dpmic.statistics.records import cell_counts, cell_edges, largest_first
 from dpmic.statistics.search import Search, histogram_limits
 from dpmic.statistics.sources import Counting, Found
-
-__all__ = ["CalibratedGeometric", "MICrGeometric"]
 
 Counts = NDArray[np.int64]
 
@@ -60,19 +58,12 @@ class MICrGeometric(Mechanism):
 
     Parameters
     ----------
-    epsilon : float
-        The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
-    bounds : ((x0, x1), (y0, y1))
-        Chosen without looking at the data, from what the columns mean. Values outside are
-        clamped.
+    epsilon, bounds, rows_per_person, allow_large_epsilon
+        As for :class:`MICrLaplace`.
     m : int, optional
         Cells on each axis, of equal width, 2 to 256; by default tuned for n and epsilon.
     B : float, optional
         Most cells in a grid that is made of these; by default tuned with ``m``.
-    rows_per_person : int
-        How many rows one person may have; the noise grows in proportion.
-    allow_large_epsilon : bool
-        Allow epsilon above 10 (weak protection).
     allow_noisy : bool
         Publish even where the counts are little more than noise.
 
@@ -103,10 +94,6 @@ class MICrGeometric(Mechanism):
         if self.m is not None:
             parts = _validate.integer(self.m, "m", least=2, most=MOST_PARTS)
             object.__setattr__(self, "m", parts)
-
-    def remind(self) -> None:
-        """Say where bounds must come from."""
-        remind_of_bounds()
 
     def refuse_noisy(self, setting: CalibratedGeometric) -> None:
         """Refuse, unless ``allow_noisy``, where the counts are noise."""
@@ -141,7 +128,7 @@ class MICrGeometric(Mechanism):
         )
 
     def _counts(self, source: Counting, setting: CalibratedGeometric) -> Counts:
-        return private_histogram(source, self.bounds, setting.m)
+        return read_privately(lambda: source.histogram(self.bounds, setting.m))
 
     def score(self, private: Pair | Counts, setting: CalibratedGeometric) -> Counts:
         """Count records in the cells, without noise."""
@@ -182,19 +169,8 @@ class MICrGeometric(Mechanism):
         box = {"x bounds": list(self.bounds[0]), "y bounds": list(self.bounds[1])}
         return {**box, "m": limits.lmax, "B": limits.B}
 
-    def to_opendp(self, n: int) -> Any:
-        """Return an OpenDP measurement of the noisy counts, cell by cell upwards, then rightwards.
+    def _output(self, released: HistogramRelease) -> list[int]:
+        return [count for column in zip(*released.noisy_counts, strict=True) for count in column]
 
-        The distance between inputs counts the rows replaced; the rest is as for the others.
-        """
-        setting = self.setting(n)
-        self.refuse_noisy(setting)
-
-        def counts(released: HistogramRelease) -> list[int]:
-            return [
-                count for column in zip(*released.noisy_counts, strict=True) for count in column
-            ]
-
-        return self._measurement(
-            n, counts, lambda rows: setting.noise.loss(ONE_ROW * min(rows, n)), "Vec<i64>"
-        )
+    def _loss(self, rows: int, setting: CalibratedGeometric) -> float:
+        return setting.noise.loss(ONE_ROW * min(rows, setting.n))

@@ -15,7 +15,6 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._validate import Bounds, Interval, Limits
 from dpmic.data import Pair, Source, read_all
 from dpmic.errors import (
     BoundsReminder,
@@ -28,22 +27,6 @@ from dpmic.errors import (
     with_code,
 )
 from dpmic.results import uncertainty
-from dpmic.statistics.sources import Counting
-
-__all__ = [
-    "MAX_HALF_WIDTH",
-    "depth_of_caller",
-    "noise_in_words",
-    "opened",
-    "private",
-    "private_columns",
-    "private_counts",
-    "private_histogram",
-    "private_pair",
-    "refuse_noisy_value",
-    "remind_of_bounds",
-    "warn_of_noise",
-]
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -67,7 +50,7 @@ def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
     would then depend on the data, or come between a draw and its storage. Whatever fails
     inside, a traceback that prints local variables, a debugger or a crash reporter would show
     records, counts or the exact score: so an error leaves without the frames that it went
-    through, its cause and its context. Its words are the business of :func:`opened`.
+    through, its cause and its context. Its words are the business of :func:`open_privately`.
     """
 
     @wraps(function)
@@ -110,22 +93,10 @@ def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
             )
         return columns
 
-    return _reading(read)
+    return read_privately(read)
 
 
-def private_counts(
-    source: Counting, intervals: tuple[Interval, ...], limits: Limits, target: str | None = None
-) -> Counting:
-    """Count the records of a stream by the same rules; errors name no file either."""
-    return _reading(lambda: source.counted(intervals, limits, target))
-
-
-def private_histogram(source: Counting, bounds: Bounds, m: int) -> NDArray[np.int64]:
-    """Count the records of a stream in m x m cells, by the same rules."""
-    return _reading(lambda: source.histogram(bounds, m))
-
-
-def opened(call: Callable[[], Result]) -> Result:
+def open_privately(call: Callable[[], Result]) -> Result:
     """Open or read data; an error repeats no words of others, nor says which part it is about."""
     try:
         return call()
@@ -143,10 +114,10 @@ def opened(call: Callable[[], Result]) -> Result:
     )
 
 
-def _reading(read: Callable[[], Result]) -> Result:
-    """Read, or refuse naming a column alone."""
+def read_privately(read: Callable[[], Result]) -> Result:
+    """Read or count records, or refuse naming a column alone."""
     try:
-        return opened(read)
+        return open_privately(read)
     except RefusedValueError as refused:
         column = refused.column
     # Raised outside the handler, so that not even the exception's context holds a value.

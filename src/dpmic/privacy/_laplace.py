@@ -24,7 +24,7 @@ from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
-from dpmic.privacy._guards import private_counts, refuse_noisy_value, remind_of_bounds
+from dpmic.privacy._guards import read_privately, refuse_noisy_value
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
 from dpmic.results import Release
 from dpmic.statistics import summaries
@@ -32,8 +32,6 @@ from dpmic.statistics.fixed_grids import fixed_limits
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search, check_records
 from dpmic.statistics.sources import Counting, Found
-
-__all__ = ["CalibratedLaplace", "LaplaceMechanism", "MICeLaplace", "MICrLaplace"]
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +66,10 @@ class LaplaceMechanism(Mechanism):
         one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
         delta = _of_rows(self.rows_per_person, one)
         calibrated = noise.calibrate(delta, self.epsilon)
-        return CalibratedLaplace(n, limits, one, delta, calibrated, self._calibration(n))
+        # Of other grids than the default ones only this is known: scores lie in [0, 1].
+        default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
+        calibration = self._tuned(n).calibration if default else Calibration()
+        return CalibratedLaplace(n, limits, one, delta, calibrated, calibration)
 
     def refuse_noisy(self, setting: CalibratedLaplace) -> None:
         """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
@@ -79,56 +80,33 @@ class LaplaceMechanism(Mechanism):
         self, score: float, source: Found, setting: CalibratedLaplace, person: str | None = None
     ) -> Release:
         """Add noise to a score, once, and clip: the only step from private to public."""
-        value = min(max(setting.noise.add(score), 0.0), 1.0)
+        value = estimate = min(max(setting.noise.add(score), 0.0), 1.0)
+        if self.statistic == "mic":  # of others no more is known than the value
+            estimate = float(setting.calibration.estimate(value, setting.noise.scale))
         return Release(
             value=value,
-            estimate=self._estimate(value, setting),
+            estimate=estimate,
             granularity=noise.GRANULARITY,
             **self._facts(source, setting, person),
         )
 
-    def to_opendp(self, n: int) -> Any:
-        """Return an OpenDP measurement of the value, on pairs (x, y) of arrays of n records.
-
-        The distance between inputs counts the rows replaced. OpenDP asks that its features
-        "contrib" and "honest-but-curious" be enabled for measurements written in Python; this
-        enables them for the process.
-        """
-        setting = self.setting(n)
-        self.refuse_noisy(setting)
-        return self._measurement(
-            n,
-            lambda released: released.value,
-            lambda rows: setting.noise.loss(_of_rows(rows, setting.one_row)),
-            float,
-        )
+    def _loss(self, rows: int, setting: CalibratedLaplace) -> float:
+        return setting.noise.loss(_of_rows(rows, setting.one_row))
 
     def _tuned(self, n: int) -> tuned.Tuned:
         """Return the default parameters; several rows per person mean as much more noise."""
         return tuned.lookup(self.name, n, self.epsilon / self.rows_per_person)
 
-    def _calibration(self, n: int) -> Calibration:
-        """Return what is known of default grids; of others only that scores lie in [0, 1]."""
-        default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
-        return self._tuned(n).calibration if default else Calibration()
-
-    def _estimate(self, value: float, setting: CalibratedLaplace) -> float:
-        """Return the estimate of MIC*; of other statistics no more is known than the value."""
-        if self.statistic != "mic":
-            return value
-        return float(setting.calibration.estimate(value, setting.noise.scale))
-
-    @abstractmethod
     def _limits(self, n: int) -> Limits:
         """Return the grids for n records."""
+        B = self._tuned(n).B if self.B is None else self.B
+        c = self._tuned(n).c if self.c is None else self.c
+        atoms = math.inf if self.needs_bounds else n
+        return _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=atoms)
 
     @abstractmethod
     def _sensitivity(self, n: int, limits: Limits) -> float:
         """Return the proved sensitivity of the exact score."""
-
-    @abstractmethod
-    def score(self, private: Any, setting: CalibratedLaplace) -> float:
-        """Compute the score, without noise: never to be shown."""
 
 
 @dataclass(frozen=True)
@@ -189,31 +167,22 @@ class MICrLaplace(LaplaceMechanism):
             )
         sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
 
-    def remind(self) -> None:
-        """Say where bounds must come from."""
-        remind_of_bounds()
-
-    def _limits(self, n: int) -> Limits:
-        B = self._tuned(n).B if self.B is None else self.B
-        c = self._tuned(n).c if self.c is None else self.c
-        return _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=math.inf)
-
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.micr(n, limits.B, statistic=self.statistic)
 
     def _counted(self, source: Counting) -> Counting:
         limits = fixed_limits(self.B, self.c, self.master)
-        return private_counts(source, self.bounds, limits)
+        return read_privately(lambda: source.counted(self.bounds, limits))
 
     def _counts(self, source: Counting, setting: CalibratedLaplace) -> Counting:
-        return private_counts(source, self.bounds, setting.limits)
+        return read_privately(lambda: source.counted(self.bounds, setting.limits))
 
     def score(self, private: Pair | Counting, setting: CalibratedLaplace) -> float:
         """Compute the statistic of MICr, without noise."""
         if isinstance(private, Pair):
             search = Search.by_range(private.x, private.y, self.bounds, setting.limits)
         else:
-            search = Search.of_table(private.whole, *private.names)
+            search = Search.of_table(private.table, *private.names)
             check_records(search, setting.n)
         return _READ_OFF[self.statistic](search.matrix())
 
@@ -233,14 +202,12 @@ class MICeLaplace(LaplaceMechanism):
 
     Parameters
     ----------
-    epsilon : float
-        The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
+    epsilon, master, rows_per_person, allow_large_epsilon, allow_noisy
+        As for :class:`MICrLaplace`.
     B, c : float, optional
         By default tuned for n and epsilon, together with ``lmax``.
     lmax : int, optional
         The most columns a grid may have; floor(B / 2) where B is given.
-    master, rows_per_person, allow_large_epsilon, allow_noisy
-        As for :class:`MICrLaplace`.
 
     Examples
     --------
@@ -261,6 +228,7 @@ class MICeLaplace(LaplaceMechanism):
 
     name = "mice-laplace"
     least_n = 6
+    needs_bounds = False
 
     def __post_init__(self) -> None:
         _check(self)
@@ -272,9 +240,7 @@ class MICeLaplace(LaplaceMechanism):
             )
 
     def _limits(self, n: int) -> Limits:
-        B = self._tuned(n).B if self.B is None else self.B
-        c = self._tuned(n).c if self.c is None else self.c
-        limits = _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=n)
+        limits = super()._limits(n)
         # With a B of one's own every number of columns that it allows is meant.
         most = self._tuned(n).lmax if self.B is None else math.floor(limits.B / 2)
         lmax = most if self.lmax is None else self.lmax
@@ -299,7 +265,7 @@ def _check(mechanism: LaplaceMechanism) -> None:
     """Check what both mechanisms take."""
     check_options(mechanism)
     _validate.choice(mechanism.master, "master", Master)
-    if mechanism.c is not None and _validate.finer(mechanism.c) == math.inf:
+    if mechanism.c is not None and _validate.master_factor(mechanism.c) == math.inf:
         raise ParameterError(
             "c = inf", "the time of that search would depend on the data", "pass a finite c"
         )

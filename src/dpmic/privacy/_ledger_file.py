@@ -15,8 +15,6 @@ from pathlib import Path
 from dpmic import _io
 from dpmic.errors import LedgerError
 
-__all__ = ["RESTORE", "VERSION", "locked", "place", "transaction"]
-
 TIMEOUT = 60.0
 """Seconds to wait for other processes, which hold a ledger for milliseconds."""
 

@@ -8,7 +8,6 @@ docs/proofs/.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -16,12 +15,10 @@ from dpmic import _validate
 from dpmic._validate import Limits
 from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.parameters.tuned import Calibration
-from dpmic.privacy._guards import opened, private, private_pair
+from dpmic.privacy._guards import open_privately, private, private_pair
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
 from dpmic.statistics.sources import Counting, Found
-
-__all__ = ["CalibratedMechanism", "Mechanism", "Noise", "check_options"]
 
 
 class Noise(Protocol):
@@ -59,6 +56,7 @@ class Mechanism(ABC):
     least_n: ClassVar[int]
     counts: ClassVar[bool] = False
     """Whether noise is added to counts, which are scored afterwards, and not to a value."""
+    needs_bounds: ClassVar[bool] = True
 
     epsilon: float
     statistic: str
@@ -77,7 +75,7 @@ class Mechanism(ABC):
         """Return a source whose number of records is known; rows that come once are counted."""
         if isinstance(source, Counting) and source.once:
             return self._counted(source)
-        opened(lambda: source.n)
+        open_privately(lambda: source.n)
         return source
 
     def read(self, source: Found, setting: Any) -> Any:
@@ -101,9 +99,6 @@ class Mechanism(ABC):
             "it ranks all records together, so that counts do not do",
             with_code("pass `mechanism='micr-laplace'`, or the columns in memory"),
         )
-
-    def remind(self) -> None:  # noqa: B027 - most have nothing to remind of
-        """Say what a user must keep in mind."""
 
     @abstractmethod
     def refuse_noisy(self, setting: Any) -> None:
@@ -144,37 +139,42 @@ class Mechanism(ABC):
     def public(self, limits: Limits) -> dict[str, Any]:
         """Return what is public besides n."""
 
-    @abstractmethod
     def to_opendp(self, n: int) -> Any:
         """Return an OpenDP measurement on pairs (x, y) of arrays of n records.
 
-        The distance between inputs counts the rows replaced. OpenDP asks that its features
-        "contrib" and "honest-but-curious" be enabled for measurements written in Python; this
-        enables them for the process.
+        It answers with the value; a histogram with its noisy counts, cell by cell upwards, then
+        rightwards. The distance between inputs counts the rows replaced. OpenDP asks that its
+        features "contrib" and "honest-but-curious" be enabled for measurements written in
+        Python; this enables them for the process.
         """
-
-    def _measurement(
-        self, n: int, answer: Callable[[Any], Any], loss: Callable[[int], float], kind: Any
-    ) -> Any:
-        """Wrap releases of n records for OpenDP; ``loss`` is that of so many replaced rows."""
         from opendp import domains, measurements, measures, metrics, mod
 
+        setting = self.setting(n)
+        self.refuse_noisy(setting)
         mod.enable_features("contrib", "honest-but-curious")
 
         def function(data: tuple[Any, Any]) -> Any:
             released = self.release(*data)
             if released.n != n:
                 raise InputError(f"n = {released.n}", f"the measurement is for {n}", "pass those")
-            return answer(released)
+            return self._output(released)
 
         return measurements.make_user_measurement(
             domains.user_domain(f"pairs of {n} finite records", lambda data: len(data) == 2),
             metrics.change_one_distance(),
             measures.max_divergence(),
             function,
-            loss,
-            TO=kind,
+            lambda rows: self._loss(rows, setting),
+            TO="Vec<i64>" if self.counts else float,
         )
+
+    def _output(self, released: Any) -> Any:
+        """Return what noise was added to."""
+        return released.value
+
+    @abstractmethod
+    def _loss(self, rows: int, setting: Any) -> float:
+        """Return the privacy loss that OpenDP proves for so many replaced rows."""
 
     def _enough(self, n: int) -> None:
         """Refuse fewer records than the proof is about."""

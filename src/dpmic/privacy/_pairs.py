@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpmic._validate import Interval, Limits, Master
 from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError
-from dpmic.privacy._guards import opened, private_columns, private_counts
+from dpmic.privacy._guards import open_privately, private_columns, read_privately
 from dpmic.privacy._laplace import CalibratedLaplace, MICrLaplace
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.privacy.query import LEAST_EPSILON, Query, Result, Terms
@@ -25,8 +25,6 @@ from dpmic.statistics.fixed_grids import fixed_limits, paired
 from dpmic.statistics.grids import RangeAxis, steps
 from dpmic.statistics.search import Search, check_records, load_kernels, pair_matrices
 from dpmic.statistics.sources import Counting, Found
-
-__all__ = ["Table", "TableQuery", "calibrated", "find", "scores", "stand_in"]
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +61,10 @@ class Table:
         """What the target is called."""
         return None if self.target is None else self.source.names[self.target]
 
+    def counted(self, source: Counting, limits: Limits) -> Counting:
+        """Count the columns that take part where they are."""
+        return read_privately(lambda: source.counted(self.intervals, limits, self.target_name))
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TableQuery(Query[Result]):
@@ -88,13 +90,9 @@ class TableQuery(Query[Result]):
     @property
     def facts(self) -> dict[str, Any]:
         """What a result says of itself besides what was drawn."""
-        return {
-            "epsilon": self.epsilon,
-            "n": self.n,
+        return super().facts | {
             "target": self.table.target_name,
             "parameters": self.parameters,
-            "rows_per_person": self.terms.rows_per_person,
-            "person": self.person,
             "sensitivity": self.setting.sensitivity,
             "granularity": GRANULARITY,
         }
@@ -102,8 +100,7 @@ class TableQuery(Query[Result]):
     def read(self) -> Any:
         """Read the columns, or count those that are not in memory."""
         if isinstance(self.source, Counting):
-            limits, target = self.setting.limits, self.table.target_name
-            return private_counts(self.source, self.table.intervals, limits, target)
+            return self.table.counted(self.source, self.setting.limits)
         return private_columns(self.source)
 
     def load(self) -> None:
@@ -113,7 +110,7 @@ class TableQuery(Query[Result]):
     def compute(self, private: Any) -> list[float]:
         """Compute MICr of every candidate, without noise: never to be shown."""
         if isinstance(private, Counting):
-            return [self._score(private.whole, pair) for pair in self.table.named_pairs]
+            return [self._score(private.table, pair) for pair in self.table.named_pairs]
         return scores(self.table, private, self.setting.limits)
 
     def _score(self, table: CountTable, pair: tuple[str, str]) -> float:
@@ -155,7 +152,7 @@ def find(table: Any, terms: Terms, pair: MICrLaplace, *, bounds: Any, target: An
     has an interval for each column. ``pair`` is what stands for all pairs.
     Rows that can be read only once are counted, for their number.
     """
-    found = opened(lambda: sources.find_all(table))
+    found = open_privately(lambda: sources.find_all(table))
     if isinstance(found, Counting) and found.grids is not None:
         bounds = found.bounds(bounds)
         target = found.grids.target if target is None else target
@@ -171,17 +168,12 @@ def find(table: Any, terms: Terms, pair: MICrLaplace, *, bounds: Any, target: An
     place = None if target is None else position(target, names, "target", "column with bounds")
     by_name = isinstance(terms.person, str) and not isinstance(table, np.ndarray)
     source, person = terms.bounded(source, table if by_name else None)
-    return _known(Table(source, intervals, place, person), pair)
-
-
-def _known(table: Table, pair: MICrLaplace) -> Table:
-    """Return a table whose number of records is known; rows that come once are counted."""
-    source = table.source
-    if not isinstance(source, Counting) or not source.once:
-        opened(lambda: source.n)
-        return table
-    limits = fixed_limits(pair.B, pair.c, pair.master)
-    return replace(table, source=private_counts(source, table.intervals, limits, table.target_name))
+    taking_part = Table(source, intervals, place, person)
+    if isinstance(source, Counting) and source.once:
+        limits = fixed_limits(pair.B, pair.c, pair.master)
+        return replace(taking_part, source=taking_part.counted(source, limits))
+    open_privately(lambda: source.n)
+    return taking_part
 
 
 def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[float]:

@@ -122,7 +122,7 @@ def _outputs(
 
 
 def _draws(mechanism: Mechanism | Sampler, points: Points, runs: int) -> Floats:
-    """Run a mechanism many times. MICr's score is no random variable: it is computed once."""
+    """Run a mechanism many times. MICr's score is not random: it is computed once."""
     if not isinstance(mechanism, Mechanism):
         return mechanism.draws(*points, runs)
     source = find(*points)

@@ -95,10 +95,8 @@ def estimate_bounds(
         at each end as the noise hides.
     failure : float
         The probability that more records than ``estimate.outside`` lie outside.
-    person, rows_per_person, ledger, dataset, name
+    person, rows_per_person, ledger, dataset, name, allow_large_epsilon
         As for :func:`dpmic.release`.
-    allow_large_epsilon : bool
-        Allow epsilon above 10 (weak protection).
 
     Returns
     -------
@@ -115,7 +113,7 @@ def estimate_bounds(
     >>> estimate.low < 10_000, 50_000 < estimate.high, estimate.outside < 1_000
     (True, True, True)
     """
-    terms = Terms.checked(
+    terms = Terms(
         epsilon=epsilon,
         person=person,
         rows_per_person=rows_per_person,
@@ -192,11 +190,8 @@ class BoundsQuery(Query[BoundsEstimate]):
             failure=self.plan.failure,
             found=found,
             name=self.source.names[0],
-            epsilon=self.epsilon,
-            n=self.n,
             parameters={"coverage": self.plan.coverage, "split of epsilon": dict(SPLIT)},
-            rows_per_person=self.terms.rows_per_person,
-            person=self.person,
+            **self.facts,
         )
 
 

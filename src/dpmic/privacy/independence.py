@@ -71,10 +71,8 @@ def release_test(
         Who each row belongs to; only the first row of each person is used. Several rows of one
         person are not independent of each other, which would void the p-value, so there is no
         ``rows_per_person``.
-    ledger, dataset, name
+    ledger, dataset, name, allow_large_epsilon
         As for :func:`dpmic.release`.
-    allow_large_epsilon : bool
-        Allow epsilon above 10 (weak protection).
 
     Returns
     -------
@@ -89,7 +87,7 @@ def release_test(
     >>> result.pvalue
     0.005
     """
-    terms = Terms.checked(
+    terms = Terms(
         epsilon=epsilon,
         person=person,
         ledger=ledger,
@@ -112,7 +110,7 @@ def prepare(x: Any, y: Any, terms: Terms, *, data: Any = None, draws: int) -> In
         person=person,
         draws=repeats,
         tables=tables,
-        noise=tables.noise(terms.epsilon),
+        noise=noise.calibrate(tables.sensitivity, terms.epsilon),
     )
 
 
@@ -166,11 +164,8 @@ class IndependenceQuery(Query[IndependenceRelease]):
             sensitivity=self.tables.sensitivity,
             scale=self.noise.scale,
             granularity=noise.GRANULARITY,
-            epsilon=self.epsilon,
-            n=self.n,
             parameters={"table": f"2 x {self.tables.parts} ranks", "draws": null.size},
-            rows_per_person=self.terms.rows_per_person,
-            person=self.person,
+            **self.facts,
         )
 
 
@@ -208,10 +203,6 @@ class RankTables:
         exact = 2 * math.sqrt(self.parts * moved) / self.n
         rounding = 2 * math.sqrt(self.parts) * (2 * self.parts + 16) * 2**-52
         return (exact + 2 * rounding) * (1 + 2**-50)
-
-    def noise(self, epsilon: float) -> noise.Laplace:
-        """Return the noise of a release at this epsilon."""
-        return noise.calibrate(self.sensitivity, epsilon)
 
     def score(self, pair: Pair) -> float:
         """Compute the statistic, with fresh random tie-breaking: never to be shown."""

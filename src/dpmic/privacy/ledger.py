@@ -29,7 +29,6 @@ __all__ = ["Balance", "Entry", "Ledger"]
 UNIT, UNIT_DELTA = 2**50, 2**62
 """Units in an epsilon and in a delta of 1. Integers add without rounding, also inside SQL."""
 
-
 LEAST_REST = 1e-6
 """What is left after charges that filled a total, of which each is rounded, is nothing to spend."""
 

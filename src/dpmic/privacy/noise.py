@@ -15,21 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "GRANULARITY",
-    "Gaussian",
-    "Geometric",
-    "Laplace",
-    "LaplaceVector",
-    "TopK",
-    "calibrate",
-    "calibrate_counts",
-    "calibrate_gaussian",
-    "calibrate_top_k",
-    "calibrate_vector",
-    "shuffled",
-]
-
 GRID_EXPONENT = -40
 GRANULARITY = 2.0**GRID_EXPONENT
 """Outputs are multiples of this: what floating point could betray is not published."""
@@ -59,12 +44,7 @@ def calibrate(sensitivity: float, epsilon: float) -> Laplace:
     first. The scale starts a billionth above the quotient, so that thirty releases at 0.1 fit
     into a budget of 3 whatever their sum rounds to.
     """
-
-    def loss(scale: float) -> float:
-        return Laplace(scale, math.nan).loss(sensitivity)
-
-    scale = _searched(sensitivity / epsilon, loss, epsilon)
-    return Laplace(scale, loss(scale))
+    return Laplace(*_private_enough(_measurement, sensitivity, epsilon))
 
 
 @lru_cache(maxsize=256)
@@ -149,22 +129,13 @@ class Geometric:
 
 def calibrate_counts(sensitivity: int, epsilon: float) -> Geometric:
     """Return the least noise for counts that change by this much in L1."""
-
-    def loss(scale: float) -> float:
-        return Geometric(scale, math.nan).loss(sensitivity)
-
-    scale = _searched(sensitivity / epsilon, loss, epsilon)
-    return Geometric(scale, loss(scale))
+    return Geometric(*_private_enough(_counts_laplace, sensitivity, epsilon))
 
 
 def calibrate_vector(sensitivity: float, epsilon: float, size: int) -> LaplaceVector:
     """Return the least Laplace noise for a sensitivity in L1, as :func:`calibrate`."""
-
-    def loss(scale: float) -> float:
-        return float(_vector_laplace(scale, size).map(d_in=sensitivity))
-
-    scale = _searched(sensitivity / epsilon, loss, epsilon)
-    return LaplaceVector(scale, loss(scale), size)
+    found = _private_enough(lambda scale: _vector_laplace(scale, size), sensitivity, epsilon)
+    return LaplaceVector(*found, size)
 
 
 def calibrate_gaussian(sensitivity: float, epsilon: float, delta: float, size: int) -> Gaussian:
@@ -196,22 +167,23 @@ def calibrate_top_k(sensitivity: float, epsilon: float, k: int, size: int) -> To
     Scores may rise and fall together, so they are not called monotonic: OpenDP's map is
     2 k sensitivity / scale.
     """
-
-    def loss(scale: float) -> float:
-        return float(_top_k(scale, k, size).map(d_in=sensitivity))
-
-    scale = _searched(2 * k * sensitivity / epsilon, loss, epsilon)
-    return TopK(scale, loss(scale), k, size)
+    found = _private_enough(lambda scale: _top_k(scale, k, size), sensitivity, epsilon, 2 * k)
+    return TopK(*found, k, size)
 
 
-def _searched(start: float, loss: Callable[[float], float], epsilon: float) -> float:
-    """Return a scale, a billionth or little more above the start, that is private enough."""
+def _private_enough(
+    measurement: Callable[[float], Any], sensitivity: float, epsilon: float, times: int = 1
+) -> tuple[float, float]:
+    """Return a scale whose loss is at most epsilon, and that loss, by OpenDP's own map.
+
+    The scale is a billionth or little more above ``times`` the sensitivity over epsilon.
+    """
     step = 1e-9
-    scale = start * (1 + step)
-    while loss(scale) > epsilon:
+    scale = times * sensitivity / epsilon * (1 + step)
+    while (loss := float(measurement(scale).map(d_in=sensitivity))) > epsilon:
         scale *= 1 + step
         step *= 2
-    return scale
+    return scale, loss
 
 
 def _refuse_unfinite(values: Sequence[float]) -> None:

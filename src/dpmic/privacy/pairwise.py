@@ -15,7 +15,7 @@ from typing import Any
 from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
 from dpmic.privacy import _composition, _pairs, noise
-from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value
+from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
 from dpmic.results import PairwiseRelease, uncertainty
@@ -62,15 +62,8 @@ def release_pairwise(
 
     Parameters
     ----------
-    table : frame, matrix, path, stream or CountTable
-        A pandas, polars or pyarrow table, or a numpy array with a row for each record; or what is
-        counted in one pass, as for :func:`dpmic.micr`. Rows that can be read only once need a
-        ``B`` and a ``c``; a count table has bounds, B and c of its own.
-    bounds : mapping or sequence
-        ``{"age": (0, 120), ...}``: the named columns take part, others are ignored. Or an
-        interval for each column. Chosen without looking at the data.
-    epsilon : float
-        The privacy loss of everything together, at most 10 unless ``allow_large_epsilon``.
+    table, bounds, epsilon, B, c
+        As for :func:`dpmic.screen`.
     delta : float
         What probabilities may exceed exp(epsilon) times another by; 0 for pure privacy, else at
         most 0.001 and below 1 / n. The noise is then the smallest of three: Laplace noise by basic
@@ -78,17 +71,8 @@ def release_pairwise(
         delta, is within a hundredth of the others, none is spent.
     target : str, optional
         Release only the pairs of this column with others.
-    B, c : float, optional
-        As for :func:`dpmic.release`; by default tuned for n and the noise of one entry.
-    person, ledger, dataset, name
+    person, rows_per_person, ledger, dataset, name, allow_large_epsilon, allow_noisy
         As for :func:`dpmic.release`.
-    rows_per_person : int
-        How many rows one person may have; the noise grows in proportion.
-    allow_large_epsilon : bool
-        Allow epsilon above 10 (weak protection).
-    allow_noisy : bool
-        Publish even where the noise of a value exceeds 0.25 with a probability of 5%; without it
-        that is refused, before data is read.
 
     Returns
     -------
@@ -105,7 +89,7 @@ def release_pairwise(
     >>> published.value("1", "2") > 0.8 > published.value("0", "1")
     True
     """
-    terms = Terms.checked(
+    terms = Terms(
         epsilon=epsilon,
         person=person,
         rows_per_person=rows_per_person,
@@ -140,7 +124,7 @@ def prepare(
     least = _least_noise(setting.sensitivity, count, terms.epsilon, allowed)
     remedy = _remedy(found, allowed)
     refuse_noisy_value(least.kind, least.added.scale, terms.allow_noisy, remedy)
-    pair.remind()
+    remind_of_bounds()
     return PairwiseQuery(
         source=found.source,
         terms=terms,
@@ -261,7 +245,7 @@ def _gaussian(change: float, count: int, epsilon: float, delta: float) -> _Noise
 
 
 def _delta(delta: object, n: int) -> float:
-    """Check delta against n: one that may betray a whole record is no protection."""
+    """Check delta against n: publishing one record in full must not be allowed."""
     chance = _validate.real(delta, "delta")
     if chance == 0:
         return 0.0

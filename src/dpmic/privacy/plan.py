@@ -11,7 +11,7 @@ from dpmic._format import format_ceil
 from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
-from dpmic.privacy._guards import opened, private
+from dpmic.privacy._guards import open_privately, private
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.query import checked_rows
 from dpmic.privacy.release import MECHANISMS
@@ -55,7 +55,7 @@ def plan(
     rows_per_person : int
         How many rows one person may have; counts as epsilon divided by it.
     allow_large_epsilon : bool
-        Whether an epsilon above 10, which protects little, is meant.
+        Allow epsilon above 10 (weak protection).
 
     Returns
     -------
@@ -71,15 +71,14 @@ def plan(
     >>> dpmic.plan(epsilon=1.0, error=0.05)["micr-laplace"].n in range(650, 800)
     True
     """
+    large = bool(allow_large_epsilon)
     given = _Given(
-        n=None
-        if n is None
-        else _validate.integer(opened(lambda: _rows(n)), "n", least=1, most=MOST_N),
-        epsilon=_loss(epsilon, allow_large_epsilon),
+        n=None if n is None else _records(n),
+        epsilon=None if epsilon is None else _validate.epsilon(epsilon, allow_large=large),
         error=None if error is None else _target(error),
         of=cast(Quantity, _validate.choice(of, "of", Quantity)),
         rows=checked_rows(rows_per_person),
-        allow_large=bool(allow_large_epsilon),
+        allow_large=large,
     )
     known = expected.surfaces()
     tables = {name: known[name] for name in MECHANISMS if name in known}
@@ -97,13 +96,8 @@ def plan(
     )
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where errors are read off, or why nowhere."""
-
-    n: int | None
-    epsilon: float | None
-    note: str = ""
+_Place = tuple[int | None, float | None, str]
+"""Where errors are read off, n and epsilon, with a remark; or why nowhere."""
 
 
 @dataclass(frozen=True)
@@ -131,23 +125,23 @@ class _Given:
 
     def row(self, mechanism: str, surface: Surface) -> Expected:
         """Return what is known of one mechanism: the place, the errors there, and the curve."""
-        place = self._place(surface)
+        n, epsilon, note = self._place(surface)
         found: dict[str, Any] = dict.fromkeys(("scale", *expected.QUANTITIES))
-        note = place.note
-        if place.n is not None and place.epsilon is not None and not self._gap(surface):
-            found = asdict(surface.at(place.n, place.epsilon / self.rows))
-            made = _made(mechanism, place.epsilon, self.rows)
-            setting = made.setting(place.n)
+        if n is not None and epsilon is not None and not self._gap(surface):
+            found = asdict(surface.at(n, epsilon / self.rows))
+            made = _made(mechanism, epsilon, self.rows)
+            setting = made.setting(n)
             found["scale"] = setting.noise.scale
-            remarks = _beyond(surface, place.n, place.epsilon / self.rows), self._blind(found)
-            notes = (note, *remarks, _refused(made, setting), _unit(mechanism))
+            remarks = _beyond(surface, n, epsilon / self.rows), self._blind(found)
+            unit = "the scale of its noise is in counts of records" if made.counts else ""
+            notes = (note, *remarks, _refused(made, setting), unit)
             note = with_code("; ".join(filter(None, notes)))
         return Expected(
             mechanism=mechanism,
-            needs_bounds=_needs_bounds(mechanism),
-            n=place.n,
-            epsilon=place.epsilon,
-            curve=() if self._gap(surface) else self._curve(surface, place),
+            needs_bounds=MECHANISMS[mechanism].needs_bounds,
+            n=n,
+            epsilon=epsilon,
+            curve=() if self._gap(surface) else self._curve(surface, epsilon),
             note=note,
             **found,
         )
@@ -167,66 +161,63 @@ class _Given:
 
     def _place(self, surface: Surface) -> _Place:
         if gap := self._gap(surface):
-            return _Place(self.n, self.epsilon, gap.reason)
-        if self.error is None:
-            return _Place(self.n, self.epsilon)
-        return self._least_n(surface) if self.n is None else self._least_epsilon(surface)
+            return self.n, self.epsilon, gap.reason
+        if self.error is not None and self.epsilon is not None:
+            return self._least_n(surface, self.error, self.epsilon)
+        if self.error is not None and self.n is not None:
+            return self._least_epsilon(surface, self.error, self.n)
+        return self.n, self.epsilon, ""
 
-    def _least_n(self, surface: Surface) -> _Place:
-        assert self.error is not None
-        assert self.epsilon is not None
-        n = surface.least_n(self.of, self.error, self.epsilon / self.rows)
+    def _least_n(self, surface: Surface, error: float, epsilon: float) -> _Place:
+        n = surface.least_n(self.of, error, epsilon / self.rows)
         note = ""
         if n is None:
-            last, error = surface.along_n(self.of, self.epsilon / self.rows)[-1]
-            note = f"no n up to {last:,.0f} reaches it; there the error is {error:.3g}"
+            last, least = surface.along_n(self.of, epsilon / self.rows)[-1]
+            note = f"no n up to {last:,.0f} reaches it; there the error is {least:.3g}"
         elif n == surface.n[0]:
             note = f"fewer than {n} records were not simulated"
-        return _Place(n, self.epsilon, note)
+        return n, epsilon, note
 
-    def _least_epsilon(self, surface: Surface) -> _Place:
-        assert self.error is not None
-        assert self.n is not None
-        each = surface.least_epsilon(self.of, self.error, self.n)
+    def _least_epsilon(self, surface: Surface, error: float, n: int) -> _Place:
+        each = surface.least_epsilon(self.of, error, n)
         if each is None:
-            last, error = surface.along_epsilon(self.of, self.n)[-1]
+            last, least = surface.along_epsilon(self.of, n)[-1]
             last *= self.rows
-            note = f"no epsilon reaches it; even at {last:g} the error is {error:.3g}"
-            return _Place(self.n, None, note)
+            return n, None, f"no epsilon reaches it; even at {last:g} the error is {least:.3g}"
         epsilon = each * self.rows
         if epsilon > _validate.MAX_EPSILON and not self.allow_large:
-            note = f"it takes epsilon = {format_ceil(epsilon)}, above {_validate.MAX_EPSILON}"
-            return _Place(self.n, None, note)
+            needed = format_ceil(epsilon)
+            return n, None, f"it takes epsilon = {needed}, above {_validate.MAX_EPSILON}"
         note = f"less than {epsilon:g} was not simulated" if each == surface.epsilon[0] else ""
-        return _Place(self.n, epsilon, note)
+        return n, epsilon, note
 
     def _blind(self, found: dict[str, Any]) -> str:
         """Say where always guessing 0.5 would be better."""
         worse = found[self.of] > expected.constant()[0]
         return f"its {self.of} would err more than always guessing 0.5" if worse else ""
 
-    def _curve(self, surface: Surface, place: _Place) -> tuple[tuple[float, float], ...]:
-        """Return the error against epsilon, or n where that is sought, as far as the place."""
+    def _curve(self, surface: Surface, last: float | None) -> tuple[tuple[float, float], ...]:
+        """Return the error against n where that is sought, else against epsilon up to the last."""
         if self.n is None:
             assert self.epsilon is not None
             return tuple(surface.along_n(self.of, self.epsilon / self.rows))
         curve = [(e * self.rows, error) for e, error in surface.along_epsilon(self.of, self.n)]
-        most, last = _validate.MAX_EPSILON * self.rows, place.epsilon
+        most = _validate.MAX_EPSILON * self.rows
         if last is None or last <= most:
             return tuple(node for node in curve if node[0] <= most)
         return (*curve, (last, curve[-1][1])) if last > curve[-1][0] else tuple(curve)
 
 
-def _rows(n: object) -> object:
-    """Return the number of records of data, and leave numbers and mistakes as they are."""
-    if len(getattr(n, "shape", ())) == 2:
-        return sources.find_all(n).n
-    counting = sources.counting(n)
-    return n if counting is None else counting.n
+def _records(n: Any) -> int:
+    """Return the number of records, counted where data were passed."""
 
+    def counted() -> object:
+        if len(getattr(n, "shape", ())) == 2:
+            return sources.find_all(n).n
+        counting = sources.counting(n)
+        return n if counting is None else counting.n  # numbers, and mistakes
 
-def _loss(epsilon: object, allow_large: bool) -> float | None:
-    return None if epsilon is None else _validate.epsilon(epsilon, allow_large=allow_large)
+    return _validate.integer(open_privately(counted), "n", least=1, most=MOST_N)
 
 
 def _target(error: object) -> float:
@@ -251,21 +242,11 @@ def _beyond(surface: Surface, n: int, epsilon: float) -> str:
     return f"simulated up to {' and '.join(past)}, whose errors stand here" if past else ""
 
 
-def _unit(mechanism: str) -> str:
-    """Say where a scale cannot be compared with the others."""
-    return "the scale of its noise is in counts of records" if MECHANISMS[mechanism].counts else ""
-
-
-def _needs_bounds(mechanism: str) -> bool:
-    return "bounds" in MECHANISMS[mechanism].__dataclass_fields__
-
-
 def _made(mechanism: str, epsilon: float, rows: int) -> Mechanism:
     """Return the mechanism of a default release."""
-    options: dict[str, Any] = {"bounds": SQUARE} if _needs_bounds(mechanism) else {}
-    return MECHANISMS[mechanism](
-        epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=True, **options
-    )
+    kind = MECHANISMS[mechanism]
+    options: dict[str, Any] = {"bounds": SQUARE} if kind.needs_bounds else {}
+    return kind(epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=True, **options)
 
 
 def _refused(mechanism: Mechanism, setting: CalibratedMechanism) -> str:

@@ -20,7 +20,7 @@ from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.data import Source, find, first_rows, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
-from dpmic.privacy._guards import depth_of_caller, opened, private
+from dpmic.privacy._guards import depth_of_caller, open_privately, private
 from dpmic.privacy.ledger import Entry, Ledger
 from dpmic.results import PrivacyUnit, Published
 from dpmic.statistics.sources import Counting, Found
@@ -43,7 +43,7 @@ LEAST_EPSILON = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What every private call takes: how much privacy, whose rows, and from which budget.
+    """What every private call takes, checked: how much privacy, whose rows, from which budget.
 
     Attributes
     ----------
@@ -56,48 +56,32 @@ class Terms:
     ledger, dataset, name
         Where it is charged, for which data, and a deprecated name of the question.
     allow_large_epsilon, allow_noisy : bool
-        Whether weak protection, and answers that noise hides, are meant.
+        Whether weak protection, and answers that noise hides, are allowed.
     """
 
     epsilon: float
     person: Any = field(default=None, repr=False)
     rows_per_person: int = 1
-    ledger: Ledger | None = None
+    ledger: Any = None  # a Ledger once it is checked
     dataset: str | None = None
     name: str | None = None
     allow_large_epsilon: bool = False
     allow_noisy: bool = False
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        epsilon: float | None,
-        person: Any = None,
-        rows_per_person: int = 1,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        name: str | None = None,
-        allow_large_epsilon: bool = False,
-        allow_noisy: bool = False,
-    ) -> Terms:
+    def __post_init__(self) -> None:
         """Check everything, in one order: the account, epsilon, the rows of a person."""
-        return cls(
-            ledger=_checked_ledger(ledger, dataset, name),
-            dataset=dataset,
-            name=name,
-            epsilon=checked_epsilon(epsilon, allow_large=allow_large_epsilon),
-            person=person,
-            rows_per_person=checked_rows(rows_per_person),
-            allow_large_epsilon=allow_large_epsilon,
-            allow_noisy=allow_noisy,
-        )
+        ledger = _checked_ledger(self.ledger, self.dataset, self.name)
+        epsilon = checked_epsilon(self.epsilon, allow_large=self.allow_large_epsilon)
+        rows = checked_rows(self.rows_per_person)
+        object.__setattr__(self, "ledger", ledger)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "rows_per_person", rows)
 
     def columns(self, *columns: Any, data: Any) -> tuple[Source, str | None]:
         """Find columns in memory, with bounded contributions."""
         roles = ("x", "y")[: len(columns)]
-        found = opened(lambda: find(*columns, data=data, roles=roles))
-        opened(lambda: found.n)
+        found = open_privately(lambda: find(*columns, data=data, roles=roles))
+        open_privately(lambda: found.n)
         return self.bounded(found, data)
 
     def bounded(self, source: Kept, data: Any) -> tuple[Kept, str | None]:
@@ -114,7 +98,7 @@ class Terms:
                 with_code("keep one row for each person beforehand, or pass `rows_per_person=...`"),
             )
         rows = self.rows_per_person
-        kept = opened(lambda: source.take(first_rows(self.person, data, source.n, rows)))
+        kept = open_privately(lambda: source.take(first_rows(self.person, data, source.n, rows)))
         if data is not None:
             return kept, str(self.person)
         name = series_name(self.person)
@@ -228,7 +212,7 @@ class Query(ABC, Generic[Result]):
     @property
     @abstractmethod
     def asked(self) -> dict[str, Any]:
-        """What tells it from other queries of the same columns, n, epsilon and person."""
+        """What distinguishes it from other queries of the same columns, n, epsilon and person."""
 
     @property
     def key(self) -> str:
@@ -249,6 +233,16 @@ class Query(ABC, Generic[Result]):
         }
         return json.dumps(public, sort_keys=True)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What every result says of itself besides what was drawn."""
+        return {
+            "epsilon": self.epsilon,
+            "n": self.n,
+            "rows_per_person": self.terms.rows_per_person,
+            "person": self.person,
+        }
+
     @abstractmethod
     def read(self) -> Any:
         """Read what ``compute`` needs, or refuse naming a column alone."""
@@ -266,19 +260,21 @@ class Query(ABC, Generic[Result]):
 
     def stored(self) -> Entry | None:
         """Return the ledger's entry of exactly this query; once charged, it costs nothing."""
-        ledger, dataset = self.terms.ledger, self.terms.dataset
-        return None if ledger is None else ledger.find(self.key, dataset=dataset or "")
+        ledger: Ledger | None = self.terms.ledger
+        if ledger is None:
+            return None
+        return ledger.find(self.key, dataset=self.terms.dataset or "")
 
     def check(self) -> None:
         """Raise what charging it would raise now; nothing is written."""
-        ledger, dataset = self.terms.ledger, self.terms.dataset
+        ledger: Ledger | None = self.terms.ledger
         if ledger is not None:
-            ledger.check(self.key, self.epsilon, self.delta, dataset=dataset or "")
+            ledger.check(self.key, self.epsilon, self.delta, dataset=self.terms.dataset or "")
 
     @private
     def run(self) -> Result:
         """Return the one answer, from the ledger if this was asked before."""
-        ledger, dataset = self.terms.ledger, self.terms.dataset or ""
+        ledger: Ledger | None = self.terms.ledger
         if ledger is None:
             published = self.publish(self.compute(self.read()))
             return replace(published, dataset=self.terms.dataset)
@@ -288,7 +284,7 @@ class Query(ABC, Generic[Result]):
         self.check()  # refused before a value is read
         records = self.read()
         self.load()
-        key = self.key
+        key, dataset = self.key, self.terms.dataset or ""
         ledger.spend(key, self.epsilon, self.delta, dataset=dataset)  # before noise is drawn
         exact, drawn = self.compute(records), False
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy._geometric import MICrGeometric
-from dpmic.privacy._guards import noise_in_words, opened, private
+from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
 from dpmic.privacy._laplace import MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.ledger import Ledger
@@ -73,8 +73,11 @@ def release(
     name : str, optional
         Deprecated: an old way to tell questions apart.
     **options
-        Of the mechanism: ``B``, ``c``, ``statistic``, ``master``, ``lmax``, ``m``,
-        ``rows_per_person``, ``allow_large_epsilon``, ``allow_noisy``.
+        Of the mechanism: ``B``, ``c``, ``statistic``, ``master``, ``lmax``, ``m``. And
+        ``rows_per_person`` (1): how many rows one person may have; the noise grows in proportion.
+        ``allow_large_epsilon``: allow epsilon above 10 (weak protection). ``allow_noisy``: publish
+        even where the noise of a value exceeds 0.25 with a probability of 5%; without it that is
+        refused, before data is read.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def release(
     else:
         given = {option: options.pop(option) for option in TERMS if option in options}
         shared = {"epsilon": epsilon, **given}
-    terms = Terms.checked(person=person, ledger=ledger, dataset=dataset, name=name, **shared)
+    terms = Terms(person=person, ledger=ledger, dataset=dataset, name=name, **shared)
     return prepare(x, y, terms, data=data, bounds=bounds, mechanism=mechanism, **options).run()
 
 
@@ -116,10 +119,11 @@ def prepare(
     **options: Any,
 ) -> ReleaseQuery:
     """Fix everything about a release from what is public."""
-    found = opened(lambda: sources.find(x, y, data=data))
+    found = open_privately(lambda: sources.find(x, y, data=data))
     bounds, options = _of_table(found, mechanism, bounds, options)
     chosen = _mechanism(mechanism, terms, _in_order(bounds, found.names), options)
-    chosen.remind()
+    if chosen.needs_bounds:
+        remind_of_bounds()
     kept, person = terms.bounded(found, data)
     source = chosen.known(kept)
     setting = chosen.setting(source.n)
@@ -231,7 +235,7 @@ def _mechanism(
             f"{mechanism} has no such option",
             f"pass some of {', '.join(kind.__dataclass_fields__)}",
         )
-    if "bounds" in kind.__dataclass_fields__:
+    if kind.needs_bounds:
         options = {"bounds": None, **options}  # None is refused with the reason
     shared = {option: getattr(terms, option) for option in TERMS}
     return kind(**shared, **options)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.privacy import _pairs, noise, sensitivity
-from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value
+from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
 from dpmic.privacy._laplace import MICrLaplace
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
@@ -84,15 +84,8 @@ def screen(
         that minimises the expected error of a table whose scores are spread evenly over [0, 1].
     B, c : float, optional
         As for :func:`dpmic.release`; by default tuned for n and the noise of one value.
-    person, ledger, dataset, name
+    person, rows_per_person, ledger, dataset, name, allow_large_epsilon, allow_noisy
         As for :func:`dpmic.release`.
-    rows_per_person : int
-        How many rows one person may have; the noise grows in proportion.
-    allow_large_epsilon : bool
-        Allow epsilon above 10 (weak protection).
-    allow_noisy : bool
-        Publish even where the noise of a value exceeds 0.25 with a probability of 5%; without it
-        that is refused, before data is read.
 
     Returns
     -------
@@ -109,7 +102,7 @@ def screen(
     >>> found.pairs, found.candidates
     ((('1', '3'),), 6)
     """
-    terms = Terms.checked(
+    terms = Terms(
         epsilon=epsilon,
         person=person,
         rows_per_person=rows_per_person,
@@ -155,7 +148,7 @@ def prepare(
     values = noise.calibrate_vector(together, terms.epsilon * (1 - share), count)
     remedy = "pass a smaller top, more data or a larger epsilon"
     refuse_noisy_value("laplace", values.scale, terms.allow_noisy, remedy)
-    pair.remind()
+    remind_of_bounds()
     return ScreenQuery(
         source=found.source,
         terms=terms,

@@ -147,8 +147,8 @@ def micr_paper(n: int) -> float:
 def mice_paper(n: int, B: float) -> float:
     """Return the published bound for MICe, B (2 log2 n + 4.8) / n, for comparison.
 
-    Lazarsfeld, Johnson and Adeniran, ICML 2022, for n >= 6. Grids have a whole number of cells,
-    so floor(B) stands for B.
+    Lazarsfeld, Johnson and Adeniran, ICML 2022, for n >= 6. The number of cells is an
+    integer, so floor(B) stands for B.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def rounding(n: int, B: float) -> float:
 
 
 def _records(n: object) -> int:
-    """Return the number of records, a whole number from 2 to MAX_N."""
+    """Return the number of records, an integer from 2 to MAX_N."""
     records = _validate.integer(n, "n", least=2)
     if records > MAX_N:
         raise ParameterError(
@@ -189,7 +189,7 @@ def _records(n: object) -> int:
 
 
 def _cells(n: int, B: object) -> int:
-    """Return the most cells in a grid: k l is a whole number, so floor(B) says the same."""
+    """Return the most cells in a grid: k l is an integer, so floor(B) says the same."""
     if B is None:
         raise ParameterError("B = None", "the bound depends on it", "pass B of at least 4")
     return math.floor(_validate.cells(n, None, B))

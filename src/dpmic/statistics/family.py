@@ -298,7 +298,7 @@ def count_records(source: Counting, intervals: Any, method: Method, missing: Mis
             "rows that come in parts are counted and not kept",
             "leave out incomplete records beforehand, as by a filter",
         )
-    table = source.counted(intervals, _counted_limits(source, method)).whole
+    table = source.counted(intervals, _counted_limits(source, method)).table
     if table.n < LEAST_RECORDS:
         raise InputError(
             f"{table.n} records",

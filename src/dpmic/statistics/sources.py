@@ -65,7 +65,7 @@ class Counting:
         return replace(self, names=type(self.names)(self.names[i] for i in places))
 
     @property
-    def whole(self) -> CountTable:
+    def table(self) -> CountTable:
         """The counts, which must be there."""
         assert isinstance(self.data, CountTable)
         return self.data
