@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Interval
-from dpmic.data._columns import LEAST_RECORDS, MISSING, column
+from dpmic.data._columns import LEAST_RECORDS, MISSING, column, not_a_column
 from dpmic.errors import (
     DependencyError,
     InputError,
@@ -26,25 +26,6 @@ from dpmic.errors import (
     safe_repr,
     with_code,
 )
-
-__all__ = [
-    "Backend",
-    "Missing",
-    "Pair",
-    "Source",
-    "Unlisted",
-    "bounded",
-    "build",
-    "find",
-    "find_all",
-    "first_rows",
-    "pair",
-    "position",
-    "read",
-    "read_all",
-    "refuse_single",
-    "series_name",
-]
 
 Missing = Literal["raise", "drop"]
 
@@ -79,8 +60,8 @@ class Source:
 
     def select(self, places: Sequence[int]) -> Source:
         """Return some of the columns."""
-        chosen = tuple(self.columns[i] for i in places), tuple(self.names[i] for i in places)
-        return replace(self, columns=chosen[0], names=chosen[1])
+        columns = tuple(self.columns[i] for i in places)
+        return replace(self, columns=columns, names=tuple(self.names[i] for i in places))
 
     def take(self, rows: NDArray[np.int64]) -> Source:
         """Return the records at some positions, still not read."""
@@ -197,10 +178,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     >>> columns.x, columns.y
     (array([1., 2., 4., 5.]), array([1., 0., 1., 0.]))
     """
-    if missing not in get_args(Missing):
-        raise ParameterError(
-            f"missing = {safe_repr(missing)}", "there is no such option", 'pass "raise" or "drop"'
-        )
+    _validate.choice(missing, "missing", Missing)
     return read(find(x, y, data=data), missing=missing)
 
 
@@ -244,17 +222,11 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
 def _length(values: Any, name: str) -> int:
     """Return how many values there are, without looking at any."""
     if isinstance(values, str):
-        raise InputError(
-            repr(values), "this is a column name but no frame was given", "pass data=frame"
-        )
+        raise not_a_column(values, name)
     try:
         return len(values)
     except TypeError:
-        raise InputError(
-            f"{name} has type {type(values).__name__}",
-            "a column has one value per record, in order",
-            "pass a list, an array or a series",
-        ) from None
+        raise not_a_column(values, name) from None
 
 
 def _take(values: Any, rows: NDArray[np.int64]) -> Any:
@@ -342,19 +314,11 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
 
 
 class Columns(Protocol):
-    """Columns by name, in memory or not: what :class:`Source` and streamed columns share."""
+    """Columns by name, in memory or not."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
-
-    @property
-    def n(self) -> int:
-        """The number of records."""
-
-    @property
-    def once(self) -> bool:
-        """Whether the records can be read only once."""
 
     def select(self, places: Sequence[int]) -> Self:
         """Return some of them."""
@@ -373,13 +337,17 @@ def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
     has an interval for each column.
     """
+    names = source.names
     if isinstance(bounds, Mapping):
-        given = _by_name(bounds, source.names)
+        given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
+        if len(given) < len(bounds):
+            reason = "two of its names mean one column"
+            raise ParameterError("bounds", reason, "name each column once")
     else:
-        given = dict(enumerate(_in_order(bounds, len(source.names))))
-    chosen = source.select(list(given))
-    each = zip(given.values(), chosen.names, strict=True)
-    return chosen, tuple(_validate.interval(ends, name) for ends, name in each)
+        given = dict(enumerate(_in_order(bounds, len(names))))
+    places = sorted(given)
+    intervals = tuple(_validate.interval(given[i], names[i]) for i in places)
+    return source.select(places), intervals
 
 
 def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:
@@ -396,14 +364,6 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
         width = f"{len(names)} column{'s' * (len(names) > 1)}"
         remedy = f"look at the first line: it must be a header, and was read as {width}"
     raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
-
-
-def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
-    """Return intervals by the position of their columns, in the order of the table."""
-    given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
-    if len(given) < len(bounds):
-        raise ParameterError("bounds", "two of its names mean one column", "name each column once")
-    return {i: given[i] for i in sorted(given)}
 
 
 def _in_order(bounds: Any, width: int) -> Sequence[Any]:
