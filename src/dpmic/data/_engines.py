@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
@@ -80,7 +79,7 @@ class DuckDBRows(LocalEngineRows):
     def _read(self, columns: Sequence[str]) -> Iterator[Any]:
         chosen = self._frame.project(", ".join(_quoted(name, '"') for name in columns))
         # An open reader keeps the connection to itself, also after an error.
-        with contextlib.closing(chosen.to_arrow_reader()) as reader:
+        with closing(chosen.to_arrow_reader()) as reader:
             yield from reader
 
 
@@ -125,10 +124,7 @@ class PolarsRows(LocalEngineRows):
 class DaskRows(EngineRows):
     """A DataFrame of Dask. Workers do the work on its partitions; only results come home."""
 
-    context = (
-        "a Dask DataFrame",
-        "check what it is computed from, and that its workers have dpmic",
-    )
+    context = "a Dask DataFrame", "check what it is computed from, and that its workers have dpmic"
     added = 8  # results that are added together, wherever a worker is free, until one is left
 
     @classmethod

@@ -226,7 +226,7 @@ class Files(LocalStream):
     """A pyarrow dataset of other files than texts, read one file after the other.
 
     One file at a time, so that an error knows its file, and memory does not grow with their
-    number. ``own`` tells that its fragments are complete files.
+    number. With ``own`` its fragments are complete files.
     """
 
     def __init__(self, dataset: Any, *, own: bool = False) -> None:
@@ -250,21 +250,18 @@ class Files(LocalStream):
         fragments = self._fragments()
         if fragments is None:
             return int(attempted(self._dataset.count_rows, *_blamed(None)))
-        return sum(
-            attempted(partial(_count, fragment), *_blamed(fragment)) for fragment in fragments
-        )
+        return sum(attempted(partial(_count, each), *_blamed(each)) for each in fragments)
 
     def refuse_texts(self, otherwise: str) -> None:
         """Refuse columns of text and dates, all at once, where every column is wanted."""
         from pyarrow import types
 
+        texts = types.is_string, types.is_large_string, types.is_string_view
         reasons = {}
         for column in self._dataset.schema:
-            kind = column.type
-            text = types.is_string(kind) or types.is_large_string(kind)
-            if text or types.is_string_view(kind):
+            if any(is_text(column.type) for is_text in texts):
                 reasons[column.name] = TEXT
-            elif types.is_temporal(kind):
+            elif types.is_temporal(column.type):
                 reasons[column.name] = DATES
         _refuse_texts(reasons, otherwise)
 

@@ -58,13 +58,7 @@ class Stream(ABC):
 
     @abstractmethod
     def count(self) -> int:
-        """Return the number of rows, by the cheapest way.
-
-        Raises
-        ------
-        InputError
-            If the rows can be read only once.
-        """
+        """Return the number of rows, by the cheapest way; refused of rows read only once."""
 
     @abstractmethod
     def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
@@ -307,14 +301,12 @@ def _begun(source: Iterable[Any]) -> Iterator[Any]:
     try:
         _USED[id(source)] = source
     except TypeError:  # it has no room for a weak reference
-        kind = type(source).__name__
-    else:
-        return source
-    raise InputError(
-        f"an iterator of type {kind}",
-        "dpmic could not notice a second use",
-        "pass a generator, (batch for batch in batches), or a list",
-    )
+        raise InputError(
+            f"an iterator of type {type(source).__name__}",
+            "dpmic could not notice a second use",
+            "pass a generator, (batch for batch in batches), or a list",
+        ) from None
+    return source
 
 
 def _check_arrow(batch: Any, number: int) -> None:

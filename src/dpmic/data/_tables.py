@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, get_args
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,13 +45,12 @@ class Pair:
 class Source:
     """Columns in memory that were found and not yet read, with what they are called.
 
-    ``named`` tells whether each has a name of its own.
+    ``named``: whether each has a name of its own.
     """
 
     columns: tuple[Any, ...]
     names: tuple[str, ...]
     named: bool
-    once: ClassVar[bool] = False
 
     @cached_property
     def n(self) -> int:
@@ -148,29 +147,10 @@ def read(source: Source, *, missing: Missing = "raise") -> Pair:
 
 
 def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pair:
-    """Read two columns of the same records.
+    """Read two columns of the same records into new arrays.
 
-    Parameters
-    ----------
-    x, y : array-like, series or column label
-        Numbers, booleans (as 0 and 1) or ordered categories (as ranks). Series are matched by
-        position; their index is ignored. With `data`, the labels of two of its columns.
-    data : DataFrame, optional
-        Any eager frame that narwhals knows, such as pandas, polars or pyarrow.
-    missing : {"raise", "drop"}, optional
-        Whether a missing value (NaN, None, null, NA) is an error, or drops its record.
-
-    Returns
-    -------
-    Pair
-        New arrays; the inputs are neither changed nor shared.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be carried over exactly, or fewer than four records are left.
-    ParameterError
-        If `missing` is not one of its two options.
+    They are arrays or series, which are matched by position, or with `data`, any eager frame that
+    narwhals knows, labels. A `missing` value is an error, or drops its record.
 
     Examples
     --------
@@ -185,8 +165,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
 def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:
     """Return the positions, among n, of the first rows of each person, in order: at most ``most``.
 
-    Looks at nothing but the identifiers, which may be of any hashable type; a missing one is
-    refused.
+    Looks at nothing but the identifiers, of any hashable type; a missing one is refused.
     """
     import narwhals as nw
 
@@ -394,14 +373,9 @@ Backend = Literal["pandas", "polars", "pyarrow"]
 
 
 def build(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
-    """Return a frame of named columns.
+    """Return a frame of plain values, by default of the first backend that is installed.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        Plain values, all columns of one length.
-    backend : {"pandas", "polars", "pyarrow"}, optional
-        By default the first of these that is installed; pyarrow always is.
+    pyarrow always is.
     """
     import narwhals as nw
 

@@ -131,16 +131,18 @@ class Text:
 
     def _first_record(self, text: str, delimiter: str) -> tuple[tuple[str, ...], int]:
         """Return the values of the first line that is not empty, and how many lines were read."""
-        dialect, skipped = self._dialect, 0
-        written = {"quotechar": dialect.quote, "escapechar": dialect.escape}
-        if dialect.quote is None:
-            written["quoting"] = csv.QUOTE_NONE  # type: ignore[assignment]
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **written)  # type: ignore[arg-type]
+        dialect = self._dialect
+        lines = csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=delimiter,
+            quotechar=dialect.quote,
+            escapechar=dialect.escape,
+            quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
+        )
         try:
-            for line in lines:
-                skipped += 1
+            for number, line in enumerate(lines, 1):
                 if line:
-                    return tuple(line), skipped
+                    return tuple(line), number
         except csv.Error:
             reason, remedy = "its header cannot be read", "check its quotation marks"
             raise self._error(self._place, reason, remedy) from None
