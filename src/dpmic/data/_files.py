@@ -183,22 +183,16 @@ class TextFiles(LocalStream):
         for file in self.files:
             before = 0
             for batch in self._read(file, columns):
-                texts = {
-                    name: pa.repeat(file.folders[name], len(batch))
-                    if name in file.folders
-                    else batch[name]
-                    for name in columns
-                }
-                values = [
-                    trimmed(texts[name])
-                    if name in self.labels
-                    else numbers[name].convert(texts[name], file.place, before)
-                    for name in columns
-                ]
-                _refuse_texts(
-                    {name: own.refused for name, own in numbers.items() if own.refused},
-                    self.otherwise,
-                )
+                values = []
+                for name in columns:
+                    folder = file.folders.get(name)
+                    texts = batch[name] if folder is None else pa.repeat(folder, len(batch))
+                    if name in self.labels:
+                        values.append(trimmed(texts))
+                    else:
+                        values.append(numbers[name].convert(texts, file.place, before))
+                reasons = {name: own.refused for name, own in numbers.items() if own.refused}
+                _refuse_texts(reasons, self.otherwise)
                 before += len(batch)
                 yield Batch(pa.record_batch(values, names=list(columns)), file.place)
 

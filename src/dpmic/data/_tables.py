@@ -128,8 +128,14 @@ def read_all(
                 f"their lengths differ, {read[0].size} and {values.size}",
                 "pass one value of each per record",
             )
-        if missing == "raise":
-            _check_complete(values, name)
+        gaps = np.flatnonzero(np.isnan(values))
+        if missing == "raise" and gaps.size:
+            raise RefusedValueError(
+                name,
+                f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
+                with_code('pass `missing="drop"`, or correct them'),
+                name,
+            )
     return read
 
 
@@ -218,17 +224,6 @@ def _take(values: Any, rows: NDArray[np.int64]) -> Any:
     if isinstance(series, nw.Series):
         return series[rows.tolist()].to_native()
     return values.take(rows) if hasattr(values, "take") else np.asarray(values)[rows]
-
-
-def _check_complete(values: NDArray[np.float64], name: str) -> None:
-    gaps = np.flatnonzero(np.isnan(values))
-    if gaps.size:
-        raise RefusedValueError(
-            name,
-            f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            with_code('pass `missing="drop"`, or correct them'),
-            name,
-        )
 
 
 def check_unique(name: str, count: int) -> None:
