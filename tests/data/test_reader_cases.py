@@ -19,11 +19,6 @@ from dpmic.errors import InputError
 
 NAN = float("nan")
 
-pytestmark = [  # what engines themselves warn of, with a new pandas
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    pytest.mark.filterwarnings("ignore:The inplace keyword"),
-]
-
 
 def same(found, expected):
     """Compare columns of numbers, of which some are missing."""
@@ -230,17 +225,6 @@ def duckdb(table, _folder):
     return engine.connect().from_arrow(table)
 
 
-def dask(table, _folder):
-    frame = pytest.importorskip("dask.dataframe")
-    return frame.from_pandas(table.to_pandas(), npartitions=2)
-
-
-def spark(table, _folder):
-    sql = pytest.importorskip("pyspark.sql")
-    return sql.SparkSession.builder.master("local[1]").getOrCreate().createDataFrame(table)
-
-
-full = pytest.mark.full
 MEMORY = {
     "pandas": lambda table, _: table.to_pandas(),
     "pandas-arrow": lambda table, _: table.to_pandas(types_mapper=pd.ArrowDtype),
@@ -258,17 +242,11 @@ STREAMS = {
     ),
     "polars-lazy": lambda table, _: pl.from_arrow(table).lazy(),
     "duckdb": duckdb,
-    "dask": dask,
-    "spark": spark,
 }
-SLOW = {"dask", "spark"}
+SLOW = [pytest.param(name, marks=pytest.mark.full) for name in ("dask", "spark")]
 
 
-def typed(name):
-    return pytest.param(name, marks=[full] if name in SLOW else [])
-
-
-@pytest.fixture(params=[*MEMORY, *map(typed, STREAMS), "load-parquet", "load-feather"])
+@pytest.fixture(params=[*MEMORY, *STREAMS, *SLOW, "load-parquet", "load-feather"])
 def read(request, tmp_path):
     """Return what reads columns x and y of a table, however it is handed over."""
     kind = request.param
@@ -279,6 +257,12 @@ def read(request, tmp_path):
             return read_all(find(*names, data=data, roles=names), missing="drop")
         if kind in STREAMS:
             return columns_of(stream(STREAMS[kind](table, tmp_path)), names)
+        if kind == "dask":
+            frame = pytest.importorskip("dask.dataframe")
+            return columns_of(stream(frame.from_pandas(table.to_pandas(), npartitions=2)), names)
+        if kind == "spark":
+            session = request.getfixturevalue("spark")
+            return columns_of(stream(session.createDataFrame(table)), names)
         path = {"load-parquet": parquet, "load-feather": feather}[kind](table, tmp_path)
         return by_load(path, names)
 

@@ -106,21 +106,20 @@ def names(written: Sequence[str] | None) -> list[str] | None:
 def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
     """Return the intervals of ``NAME=LOW:HIGH`` and of a TOML file; the former come first."""
     known: dict[str, Ends] = {}
+    remedy = "write --bounds age=0:120"
     for text in written or ():
         name, _, interval = text.rpartition("=")
         low, _, high = interval.partition(":")
         if not name:
-            raise ParameterError(f"--bounds {text}", "NAME= is missing", "write --bounds age=0:120")
+            raise ParameterError(f"--bounds {text}", "NAME= is missing", remedy)
         try:
             ends = float(low), float(high)
         except ValueError:
-            raise ParameterError(
-                f"--bounds {text}", "two numbers are needed", "write --bounds age=0:120"
-            ) from None
+            reason = "two numbers are needed"
+            raise ParameterError(f"--bounds {text}", reason, remedy) from None
         if name in known:
-            raise ParameterError(
-                f"--bounds {name}", "this column has bounds already", "give them once"
-            )
+            reason = "this column has bounds already"
+            raise ParameterError(f"--bounds {name}", reason, "give them once")
         known[name] = ends
     return {**({} if file is None else _from_toml(file)), **known}
 

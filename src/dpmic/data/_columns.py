@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from dpmic.errors import InputError, RefusedValueError, with_code
 
-__all__ = ["LEAST_RECORDS", "MISSING", "column"]
-
 LARGEST_EXACT = 2**53  # every integer up to this is a float64; beyond it, neighbours collapse
 LEAST_RECORDS = 4
 
@@ -75,9 +73,7 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
         The message calls it `name`.
     """
     if isinstance(values, str):
-        raise InputError(
-            repr(values), "this is a column name but no frame was given", "pass data=frame"
-        )
+        raise not_a_column(values, name)
     if isinstance(values, (list, tuple, range)):
         result = _from_sequence(values, name)
     elif isinstance(values, np.ndarray):
@@ -95,6 +91,18 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
             name,
         )
     return result
+
+
+def not_a_column(values: Any, name: str) -> InputError:
+    """Return the refusal of what has no values in order; a text may mean a column of a frame."""
+    if isinstance(values, str):
+        reason = "this is a column name but no frame was given"
+        return InputError(repr(values), reason, "pass data=frame")
+    return InputError(
+        f"{name} has type {type(values).__name__}",
+        "a column has one value per record, in order",
+        "pass a list, an array or a series",
+    )
 
 
 def _from_sequence(values: Sequence[Any], name: str) -> NDArray[np.float64]:
@@ -149,11 +157,7 @@ def _from_foreign(values: Any, name: str, categories: bool) -> NDArray[np.float6
     if nw.dependencies.is_into_series(native):
         return _from_series(native, name, categories)
     if not hasattr(native, "__array__"):
-        raise InputError(
-            f"{name} has type {type(values).__name__}",
-            "a column has one value per record, in order",
-            "pass a list, an array or a series",
-        )
+        raise not_a_column(values, name)
     try:
         array = np.asarray(native)
     except Exception as error:  # foreign code, with errors of its own

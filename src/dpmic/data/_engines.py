@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Self
 
 from dpmic.data._streams import (
+    ROWS,
     Batch,
     LocalStream,
     Part,
@@ -24,19 +26,46 @@ from dpmic.data._streams import (
 )
 from dpmic.errors import DependencyError
 
-__all__ = ["DaskRows", "DuckDBRows", "PolarsRows", "SparkRows"]
 
-ROWS = 2**16
-"""Rows in a batch: polars would hand out millions at a time, and Spark 10,000."""
+class EngineRows(Stream):
+    """A frame of an engine, which runs its query for each reading."""
+
+    context: tuple[str, str]  # what an error names, and what to do
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns, as text."""
+        return tuple(map(str, attempted(self._names, *self.context)))
+
+    def count(self) -> int:
+        """Return the number of rows, counted by the engine."""
+        return int(attempted(self._count, *self.context))
+
+    def _names(self) -> Iterable[Any]:
+        return self._frame.columns  # type: ignore[no-any-return]
+
+    @abstractmethod
+    def _count(self) -> Any: ...
 
 
-class DuckDBRows(LocalStream):
-    """A DuckDB relation, and so any SQL; DuckDB runs it for each reading."""
+class LocalEngineRows(EngineRows, LocalStream):
+    """Those of an engine that runs in this process."""
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        for batch in guarded(self._read(columns), *self.context):
+            yield Batch(batch)
+
+    @abstractmethod
+    def _read(self, columns: Sequence[str]) -> Iterator[Any]: ...
+
+
+class DuckDBRows(LocalEngineRows):
+    """A DuckDB relation, and so any SQL."""
 
     context = ("a DuckDB relation", "check its query and what it reads from")
-
-    def __init__(self, relation: Any) -> None:
-        self._relation = relation
 
     @classmethod
     def of(cls, data: Any) -> Self | None:
@@ -44,36 +73,21 @@ class DuckDBRows(LocalStream):
         duckdb = sys.modules.get("duckdb")
         return cls(data) if duckdb and isinstance(data, duckdb.DuckDBPyRelation) else None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all columns."""
-        return tuple(attempted(lambda: self._relation.columns, *self.context))
-
-    def count(self) -> int:
-        """Return the number of rows, counted by DuckDB."""
-        counted = attempted(lambda: self._relation.aggregate("count(*)").fetchall(), *self.context)
-        return int(counted[0][0])
-
-    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        for batch in guarded(self._read(columns), *self.context):
-            yield Batch(batch, None)
+    def _count(self) -> Any:
+        return self._frame.aggregate("count(*)").fetchall()[0][0]
 
     def _read(self, columns: Sequence[str]) -> Iterator[Any]:
-        chosen = self._relation.project(", ".join(_quoted(name, '"') for name in columns))
+        chosen = self._frame.project(", ".join(_quoted(name, '"') for name in columns))
         # An open reader keeps the connection to itself, also after an error.
-        with contextlib.closing(chosen.to_arrow_reader()) as reader:
+        with closing(chosen.to_arrow_reader()) as reader:
             yield from reader
 
 
-class PolarsRows(LocalStream):
-    """A lazy frame of polars, run by its streaming engine for each reading."""
+class PolarsRows(LocalEngineRows):
+    """A lazy frame of polars, run by its streaming engine."""
 
     context = ("a polars LazyFrame", "check its query and what it reads from")
     oldest = (1, 37)  # earlier versions lose rows, without an error, where a query fails
-
-    def __init__(self, frame: Any, polars: Any) -> None:
-        self._frame = frame
-        self._polars = polars
 
     @classmethod
     def of(cls, data: Any) -> Self | None:
@@ -87,45 +101,31 @@ class PolarsRows(LocalStream):
                 "when a query fails, it loses rows without an error",
                 "pip install 'dpmic[polars]', or pass frame.collect()",
             )
-        return cls(data, polars)
+        return cls(data)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all columns."""
-        return tuple(attempted(self._frame.collect_schema, *self.context).names())
+    def _names(self) -> Iterable[Any]:
+        return self._frame.collect_schema()  # type: ignore[no-any-return]
 
-    def count(self) -> int:
-        """Return the number of rows, counted by polars."""
-        counted = self._frame.select(self._polars.len())
-        return int(attempted(lambda: counted.collect(engine="streaming"), *self.context).item())
+    def _count(self) -> Any:
+        import polars
 
-    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        for batch in guarded(self._read(columns), *self.context):
-            yield Batch(batch, None)
+        return self._frame.select(polars.len()).collect(engine="streaming").item()
 
     def _read(self, columns: Sequence[str]) -> Iterator[Any]:
+        import polars
+
         # A name of the form "^...$" would be a pattern, and "*" all columns.
-        chosen = self._frame.select(self._polars.selectors.by_name(*columns))
-        batches = chosen.collect_batches(
+        chosen = self._frame.select(polars.selectors.by_name(*columns))
+        yield from chosen.collect_batches(
             chunk_size=ROWS, maintain_order=False, lazy=True, engine="streaming"
         )
-        yield from batches
 
 
-class DaskRows(Stream):
-    """A DataFrame of Dask, which computes it for each reading.
+class DaskRows(EngineRows):
+    """A DataFrame of Dask. Workers do the work on its partitions; only results come home."""
 
-    The work is done where the partitions are, and only its results come home.
-    """
-
-    context = (
-        "a Dask DataFrame",
-        "check what it is computed from, and that its workers have dpmic",
-    )
+    context = "a Dask DataFrame", "check what it is computed from, and that its workers have dpmic"
     added = 8  # results that are added together, wherever a worker is free, until one is left
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
 
     @classmethod
     def of(cls, data: Any) -> Self | None:
@@ -133,14 +133,8 @@ class DaskRows(Stream):
         dask = sys.modules.get("dask.dataframe")
         return cls(data) if dask and isinstance(data, dask.DataFrame) else None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The labels of all columns, as text."""
-        return tuple(map(str, self._frame.columns))
-
-    def count(self) -> int:
-        """Return the number of rows, counted by Dask."""
-        return int(attempted(lambda: len(self._frame), *self.context))
+    def _count(self) -> Any:
+        return len(self._frame)
 
     def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
         packed = attempted(lambda: self._run(columns, work).compute(), *self.context)
@@ -148,23 +142,19 @@ class DaskRows(Stream):
 
     def _run(self, columns: Sequence[str], work: Work[Part]) -> Any:
         labels = [self._frame.columns[self.names.index(name)] for name in columns]
-        meta = _cell(b"").iloc[:0]
-        parts = self._frame[labels].map_partitions(
-            _dask_partition, list(columns), work, meta=meta, enforce_metadata=False
-        )
-        return parts.reduction(
-            _same, aggregate=_dask_sum, combine=_dask_sum, meta=meta, split_every=self.added
+        return self._frame[labels].reduction(
+            partial(_dask_partition, list(columns), work),
+            aggregate=_dask_sum,
+            combine=_dask_sum,
+            meta=_cell(b"").iloc[:0],
+            split_every=self.added,
         )
 
 
-def _dask_partition(frame: Any, columns: list[str], work: Work[Any]) -> Any:
+def _dask_partition(columns: list[str], work: Work[Any], frame: Any) -> Any:
     """Do the work on one partition, which Dask hands over as a pandas frame."""
     named = frame.set_axis(columns, axis=1)
-    return _cell(pack(work, iter([Batch(named, None)])))
-
-
-def _same(parts: Any) -> Any:
-    return parts
+    return _cell(pack(work, iter([Batch(named)])))
 
 
 def _dask_sum(parts: Any) -> Any:
@@ -187,34 +177,20 @@ MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 NO_LIMIT = 2**31 - 1
 
 
-class SparkRows(Stream):
-    """A DataFrame of pyspark, classic or of Spark Connect; Spark computes it for each reading.
-
-    The work is done where the rows are, and only its results come home.
-    """
+class SparkRows(EngineRows):
+    """A DataFrame of pyspark, classic or of Spark Connect; workers do the work where rows are."""
 
     context = ("a Spark DataFrame", "check its query, and that its workers can import dpmic")
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
 
     @classmethod
     def of(cls, data: Any) -> Self | None:
         """Return the rows of a Spark DataFrame, or None for anything else."""
-        if "pyspark" not in sys.modules:
-            return None
         kind = type(data)
         spark = kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
         return cls(data) if spark else None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all columns."""
-        return tuple(attempted(lambda: self._frame.columns, *self.context))
-
-    def count(self) -> int:
-        """Return the number of rows, counted by Spark."""
-        return int(attempted(self._frame.count, *self.context))
+    def _count(self) -> Any:
+        return self._frame.count()
 
     def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
         for row in guarded(self._run(columns, work), *self.context):
@@ -291,10 +267,10 @@ def _grouped(batches: Iterator[Any], columns: list[str]) -> Iterator[Batch]:
     for batch in batches:
         group.append(batch)
         if sum(map(len, group)) >= ROWS:
-            yield Batch(pa.Table.from_batches(group).rename_columns(columns), None)
+            yield Batch(pa.Table.from_batches(group).rename_columns(columns))
             group = []
     if group:
-        yield Batch(pa.Table.from_batches(group).rename_columns(columns), None)
+        yield Batch(pa.Table.from_batches(group).rename_columns(columns))
 
 
 def _quoted(name: str, mark: str) -> str:

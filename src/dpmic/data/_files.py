@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote
 
-from dpmic.data._streams import Batch, LocalStream, Tell, attempted, guarded
+from dpmic.data._streams import ROWS, Batch, LocalStream, Tell, attempted, guarded
 from dpmic.data._tables import Unlisted
 from dpmic.data._text import DATES, STDIN, TEXT, Dialect, Numbers, Text, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
@@ -19,17 +19,13 @@ from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_re
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Files", "TextFiles", "load", "open_file", "open_files"]
-
 TEXTS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (".arrow", ".csv", ".feather", ".parquet", ".tsv")
-
-ROWS = 2**16
-"""Rows that are read together: enough for speed, and few against the rest of the memory."""
 
 BUFFER = 2**18
 """Bytes of a column that are read together, however large the file's groups of rows."""
 
+OTHERWISE = "leave the column out"
 NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """What engines call the folder of rows without a value."""
 
@@ -50,7 +46,7 @@ def open_file(
     *,
     labels: Sequence[str] = (),
     private: bool = False,
-    otherwise: str = "leave the column out",
+    otherwise: str = OTHERWISE,
     tell: Tell | None = None,
 ) -> LocalStream:
     """Return the rows of one file; the ending of its name says how it is read.
@@ -69,16 +65,15 @@ def open_file(
         Called with how much was read, and of how much if that is known.
     """
     told: dict[str, Any] = {"labels": labels, "private": private, "otherwise": otherwise}
-    told["listed"] = not private
     if path == "-":
         source = TextFile(STDIN, lambda: nullcontext(sys.stdin.buffer), Dialect(None))
-        rows: LocalStream = TextFiles([source], once=True, **told)
+        rows: LocalStream = TextFiles([source], once=True, listed=not private, **told)
     else:
         if os.path.isdir(path):
             raise InputError(path, "this is a folder", "pass a file in it")
         if not os.path.exists(path):
             raise InputError(path, "there is no such file", "check the name and the folder")
-        rows = _opened([path], **told)
+        rows = _opened([path], listed=not private, **told)
     if tell is not None:
         rows.tell = tell
         if isinstance(rows, Files):
@@ -98,7 +93,7 @@ def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarro
     try:
         rows = open_file(path, **told)
         if columns is None and isinstance(rows, Files):
-            rows.refuse_texts(told.get("otherwise", "leave the column out"))
+            rows.refuse_texts(told.get("otherwise", OTHERWISE))
         names = rows.names
         wanted = dict.fromkeys([*(names if columns is None else columns), *told.get("labels", ())])
         order = {column: place for place, column in enumerate(names)}
@@ -126,45 +121,43 @@ class TextFile:
     folders: Mapping[str, str] = field(default_factory=dict)
     size: int | None = None
 
+    @property
+    def context(self) -> tuple[str, str]:
+        """What an error names, and what to do."""
+        return self.place, "check that it is a complete and valid text file"
 
+
+@dataclass(eq=False, repr=False)
 class TextFiles(LocalStream):
     """Texts, read one after the other, all with the columns of the first.
 
-    Parameters
+    Attributes
     ----------
     files : sequence of TextFile
         One at least.
+    once : bool
+        Whether the rows can be read only once.
     several : bool
         Whether errors must be ones that private code does not repeat: they say which file.
-    listed, labels, private, otherwise
-        As for :func:`open_file`; ``listed`` tells whether errors may repeat the first line.
+    listed : bool
+        Whether errors may repeat the first line.
+    labels, private, otherwise
+        As for :func:`open_file`.
     """
 
-    def __init__(
-        self,
-        files: Sequence[TextFile],
-        *,
-        once: bool = False,
-        several: bool = False,
-        listed: bool = False,
-        labels: Sequence[str] = (),
-        private: bool = False,
-        otherwise: str = "leave the column out",
-    ) -> None:
-        self.once = once
-        self._files = files
-        self._several = several or len(files) > 1
-        self._listed = listed
-        self._labels = labels
-        self._private = private
-        self._otherwise = otherwise
-        self._begun: Text | None = None  # of rows that can be read only once
-        self._count: int | None = None
+    files: Sequence[TextFile]
+    once: bool = False
+    several: bool = False
+    listed: bool = False
+    labels: Sequence[str] = ()
+    private: bool = False
+    otherwise: str = OTHERWISE
+    _begun: Text | None = field(default=None, init=False)  # of rows that can be read only once
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names in the first file's header, and those of folders."""
-        first = self._files[0]
+        first = self.files[0]
 
         def header() -> tuple[str, ...]:
             with first.open() as source:
@@ -172,44 +165,40 @@ class TextFiles(LocalStream):
             self._begun = text if self.once else None
             return text.names
 
-        found = attempted(header, *_context(first))
+        found = attempted(header, *first.context)
         return type(found)((*found, *first.folders))
 
     def count(self) -> int:
-        """Return the number of records; they are counted once."""
-        if self._count is None:
-            self._count = sum(len(batch) for file in self._files for batch in self._read(file, ()))
+        """Return the number of records."""
         return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(len(batch) for file in self.files for batch in self._read(file, ()))
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         import pyarrow as pa
 
-        numbers = {name: Numbers(name, private=self._private) for name in columns}
-        for file in self._files:
+        numbers = {name: Numbers(name, private=self.private) for name in columns}
+        for file in self.files:
             before = 0
             for batch in self._read(file, columns):
-                texts = {
-                    name: pa.repeat(file.folders[name], len(batch))
-                    if name in file.folders
-                    else batch[name]
-                    for name in columns
-                }
-                values = [
-                    trimmed(texts[name])
-                    if name in self._labels
-                    else numbers[name].convert(texts[name], file.place, before)
-                    for name in columns
-                ]
-                _refuse_texts(
-                    {name: own.refused for name, own in numbers.items() if own.refused},
-                    self._otherwise,
-                )
+                values = []
+                for name in columns:
+                    folder = file.folders.get(name)
+                    texts = batch[name] if folder is None else pa.repeat(folder, len(batch))
+                    if name in self.labels:
+                        values.append(trimmed(texts))
+                    else:
+                        values.append(numbers[name].convert(texts, file.place, before))
+                reasons = {name: own.refused for name, own in numbers.items() if own.refused}
+                _refuse_texts(reasons, self.otherwise)
                 before += len(batch)
                 yield Batch(pa.record_batch(values, names=list(columns)), file.place)
 
     def _read(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
         """Yield the batches of one file, as text; of no columns any one, for their lengths."""
-        yield from guarded(self._records(file, columns), *_context(file))
+        yield from guarded(self._records(file, columns), *file.context)
 
     def _records(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
         with file.open() as source:
@@ -223,14 +212,15 @@ class TextFiles(LocalStream):
                 yield batch
 
     def _text(self, file: TextFile, source: BinaryIO) -> Text:
-        return Text(source, file.place, file.dialect, listed=self._listed, several=self._several)
+        several = self.several or len(self.files) > 1
+        return Text(source, file.place, file.dialect, listed=self.listed, several=several)
 
 
 class Files(LocalStream):
     """A pyarrow dataset of other files than texts, read one file after the other.
 
     One file at a time, so that an error knows its file, and memory does not grow with their
-    number. ``own`` tells that its fragments are complete files.
+    number. With ``own`` its fragments are complete files.
     """
 
     def __init__(self, dataset: Any, *, own: bool = False) -> None:
@@ -254,21 +244,18 @@ class Files(LocalStream):
         fragments = self._fragments()
         if fragments is None:
             return int(attempted(self._dataset.count_rows, *_blamed(None)))
-        return sum(
-            attempted(partial(_count, fragment), *_blamed(fragment)) for fragment in fragments
-        )
+        return sum(attempted(partial(_count, each), *_blamed(each)) for each in fragments)
 
     def refuse_texts(self, otherwise: str) -> None:
         """Refuse columns of text and dates, all at once, where every column is wanted."""
         from pyarrow import types
 
+        texts = types.is_string, types.is_large_string, types.is_string_view
         reasons = {}
         for column in self._dataset.schema:
-            kind = column.type
-            text = types.is_string(kind) or types.is_large_string(kind)
-            if text or types.is_string_view(kind):
+            if any(is_text(column.type) for is_text in texts):
                 reasons[column.name] = TEXT
-            elif types.is_temporal(kind):
+            elif types.is_temporal(column.type):
                 reasons[column.name] = DATES
         _refuse_texts(reasons, otherwise)
 
@@ -302,7 +289,12 @@ class Files(LocalStream):
         if parquet and set(columns) <= set(fragment.physical_schema.names):
             yield from _parquet(fragment, columns)
         else:  # also where a column stands in the name of the folder
-            yield from _scanned(fragment, self._dataset.schema, columns)
+            yield from fragment.scanner(
+                schema=self._dataset.schema,
+                columns=_projection(columns),
+                batch_size=ROWS,
+                batch_readahead=2,
+            ).to_batches()
 
     def _filtered(self, columns: Sequence[str]) -> Iterator[Batch]:
         """Yield the rows of a dataset with a filter, which is not ours to apply to its files."""
@@ -377,12 +369,6 @@ def _count(fragment: Any) -> int:
     return int(fragment.count_rows())
 
 
-def _scanned(fragment: Any, schema: Any, columns: Sequence[str]) -> Iterator[Any]:
-    yield from fragment.scanner(
-        schema=schema, columns=_projection(columns), batch_size=ROWS, batch_readahead=2
-    ).to_batches()
-
-
 def _projection(columns: Sequence[str]) -> dict[str, Any]:
     """Return columns by their full names; in a list a dot would mean a part of one."""
     from pyarrow import dataset as ds
@@ -421,10 +407,6 @@ def _blamed(fragment: Any) -> tuple[str, str]:
     if place is None:
         return "a pyarrow dataset", "check the files of which it is made"
     return place, f"check that it is a complete and valid {fragment.format.default_extname} file"
-
-
-def _context(file: TextFile) -> tuple[str, str]:
-    return file.place, "check that it is a complete and valid text file"
 
 
 def _is_path(data: Any) -> bool:
@@ -504,21 +486,13 @@ def _text_dataset(dataset: Any) -> TextFiles | None:
 
 def _files(path: str) -> list[str]:
     """Return a file, or all files in a folder, in order of their names."""
-    if not os.path.isdir(path):
-        if not os.path.exists(path):
-            remedy = (
-                "check the name; pass several files as a list, other places as a pyarrow dataset"
-            )
-            raise InputError(path, "there is no such file", remedy)  # what was asked is not secret
-        found = [path]
-    else:
-        found = [
-            os.path.join(folder, name)
-            for folder, folders, names in os.walk(path)
-            if _visible(folders)
-            for name in names
-            if not name.startswith(("_", "."))  # what engines keep for themselves
-        ]
+    if not os.path.exists(path):
+        remedy = "check the name; pass several files as a list, other places as a pyarrow dataset"
+        raise InputError(path, "there is no such file", remedy)  # what was asked is not secret
+    found = [] if os.path.isdir(path) else [path]
+    for folder, folders, names in os.walk(path):
+        folders[:] = _visible(folders)  # where os.walk goes next
+        found += [os.path.join(folder, name) for name in _visible(names)]
     for file in found:
         ending = os.path.splitext(file)[1].lower()
         if ending not in ENDINGS:
@@ -531,7 +505,6 @@ def _files(path: str) -> list[str]:
     return sorted(found)
 
 
-def _visible(folders: list[str]) -> bool:
-    """Keep os.walk out of hidden folders."""
-    folders[:] = [name for name in folders if not name.startswith(("_", "."))]
-    return True
+def _visible(names: list[str]) -> list[str]:
+    """Leave out the files and folders that engines keep for themselves."""
+    return [name for name in names if not name.startswith(("_", "."))]

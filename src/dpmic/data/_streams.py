@@ -14,20 +14,6 @@ from weakref import WeakValueDictionary
 from dpmic.data._tables import position
 from dpmic.errors import DpmicError, InputError, RefusedValueError, UnreadableError, safe_repr
 
-__all__ = [
-    "Batch",
-    "Batches",
-    "LocalStream",
-    "Reader",
-    "Stream",
-    "Tell",
-    "add_packed",
-    "attempted",
-    "guarded",
-    "pack",
-    "unpack",
-]
-
 Part = TypeVar("Part")
 Item = TypeVar("Item")
 
@@ -36,13 +22,17 @@ class Batch(NamedTuple):
     """Some rows of the wanted columns, and the file that they come from, where that is known."""
 
     data: Any
-    place: str | None
+    place: str | None = None
 
 
 Work = Callable[[Iterator[Batch]], Part]
 
 Tell = Callable[[int, int | None], None]
 """Hears how much of how much was read; None where nobody knows how much there is."""
+
+ROWS = 2**16
+"""Rows in a batch: enough for speed, and few against the rest of the memory. polars would hand
+out millions at a time, and Spark 10,000."""
 
 _END = object()
 
@@ -68,13 +58,7 @@ class Stream(ABC):
 
     @abstractmethod
     def count(self) -> int:
-        """Return the number of rows, by the cheapest way.
-
-        Raises
-        ------
-        InputError
-            If the rows can be read only once.
-        """
+        """Return the number of rows, by the cheapest way; refused of rows read only once."""
 
     @abstractmethod
     def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
@@ -216,7 +200,7 @@ class Batches(LocalStream):
 
     def __init__(self, source: Iterable[Any]) -> None:
         self.once = isinstance(source, Iterator)
-        self._source: Iterable[Any] | None = source
+        self._source: Any = source  # None once an iterator was read
         self._first: Any = None
 
     @classmethod
@@ -242,7 +226,7 @@ class Batches(LocalStream):
 
     def count(self) -> int:
         """Return the number of rows of a list."""
-        if self.once or self._source is None:
+        if self.once:
             raise _spent("an iterator of batches")
         return sum(len(batch) for batch in self._source)
 
@@ -263,8 +247,6 @@ class Batches(LocalStream):
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         schema = self._peeked().schema
-        if self._source is None:
-            raise _spent("an iterator of batches")
         source = self._source
         if self.once:
             source = itertools.chain([self._first], source)
@@ -273,7 +255,7 @@ class Batches(LocalStream):
             _check_arrow(batch, number)
             if batch.schema is not schema:
                 _check_same(batch.schema, schema, columns, number)
-            yield Batch(batch.select(list(columns)), None)
+            yield Batch(batch.select(list(columns)))
 
 
 class Reader(LocalStream):
@@ -299,7 +281,7 @@ class Reader(LocalStream):
             raise _spent("a RecordBatchReader")
         reader, self._reader = _begun(self._reader), None
         for batch in guarded(reader, "a RecordBatchReader", "check what it reads from"):
-            yield Batch(batch.select(list(columns)), None)
+            yield Batch(batch.select(list(columns)))
 
 
 def _spent(what: str) -> InputError:
@@ -319,14 +301,12 @@ def _begun(source: Iterable[Any]) -> Iterator[Any]:
     try:
         _USED[id(source)] = source
     except TypeError:  # it has no room for a weak reference
-        kind = type(source).__name__
-    else:
-        return source
-    raise InputError(
-        f"an iterator of type {kind}",
-        "dpmic could not notice a second use",
-        "pass a generator, (batch for batch in batches), or a list",
-    )
+        raise InputError(
+            f"an iterator of type {type(source).__name__}",
+            "dpmic could not notice a second use",
+            "pass a generator, (batch for batch in batches), or a list",
+        ) from None
+    return source
 
 
 def _check_arrow(batch: Any, number: int) -> None:
@@ -345,18 +325,12 @@ def _check_arrow(batch: Any, number: int) -> None:
 def _check_same(schema: Any, first: Any, columns: Sequence[str], number: int) -> None:
     """Refuse a batch whose wanted columns are not those of the first."""
     for name in columns:
+        where = f"batch {number}, column {safe_repr(name)}"
         if schema.names.count(name) != 1:
-            raise RefusedValueError(
-                f"batch {number}, column {safe_repr(name)}",
-                "this batch does not have the column, or more than once",
-                "give every batch the columns of the first",
-                name,
-            )
+            reason = "this batch does not have the column, or more than once"
+            remedy = "give every batch the columns of the first"
+            raise RefusedValueError(where, reason, remedy, name)
         found, expected = schema.field(name).type, first.field(name).type
         if found != expected:
-            raise RefusedValueError(
-                f"batch {number}, column {safe_repr(name)}",
-                f"its type is {found}, and {expected} in the first batch",
-                "give every batch the types of the first",
-                name,
-            )
+            reason = f"its type is {found}, and {expected} in the first batch"
+            raise RefusedValueError(where, reason, "give every batch the types of the first", name)

@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, get_args
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Interval
-from dpmic.data._columns import LEAST_RECORDS, MISSING, column
+from dpmic.data._columns import LEAST_RECORDS, MISSING, column, not_a_column
 from dpmic.errors import (
     DependencyError,
     InputError,
@@ -26,25 +26,6 @@ from dpmic.errors import (
     safe_repr,
     with_code,
 )
-
-__all__ = [
-    "Backend",
-    "Missing",
-    "Pair",
-    "Source",
-    "Unlisted",
-    "bounded",
-    "build",
-    "find",
-    "find_all",
-    "first_rows",
-    "pair",
-    "position",
-    "read",
-    "read_all",
-    "refuse_single",
-    "series_name",
-]
 
 Missing = Literal["raise", "drop"]
 
@@ -64,13 +45,12 @@ class Pair:
 class Source:
     """Columns in memory that were found and not yet read, with what they are called.
 
-    ``named`` tells whether each has a name of its own.
+    ``named``: whether each has a name of its own.
     """
 
     columns: tuple[Any, ...]
     names: tuple[str, ...]
     named: bool
-    once: ClassVar[bool] = False
 
     @cached_property
     def n(self) -> int:
@@ -79,8 +59,8 @@ class Source:
 
     def select(self, places: Sequence[int]) -> Source:
         """Return some of the columns."""
-        chosen = tuple(self.columns[i] for i in places), tuple(self.names[i] for i in places)
-        return replace(self, columns=chosen[0], names=chosen[1])
+        columns = tuple(self.columns[i] for i in places)
+        return replace(self, columns=columns, names=tuple(self.names[i] for i in places))
 
     def take(self, rows: NDArray[np.int64]) -> Source:
         """Return the records at some positions, still not read."""
@@ -148,8 +128,14 @@ def read_all(
                 f"their lengths differ, {read[0].size} and {values.size}",
                 "pass one value of each per record",
             )
-        if missing == "raise":
-            _check_complete(values, name)
+        gaps = np.flatnonzero(np.isnan(values))
+        if missing == "raise" and gaps.size:
+            raise RefusedValueError(
+                name,
+                f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
+                with_code('pass `missing="drop"`, or correct them'),
+                name,
+            )
     return read
 
 
@@ -167,29 +153,10 @@ def read(source: Source, *, missing: Missing = "raise") -> Pair:
 
 
 def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pair:
-    """Read two columns of the same records.
+    """Read two columns of the same records into new arrays.
 
-    Parameters
-    ----------
-    x, y : array-like, series or column label
-        Numbers, booleans (as 0 and 1) or ordered categories (as ranks). Series are matched by
-        position; their index is ignored. With `data`, the labels of two of its columns.
-    data : DataFrame, optional
-        Any eager frame that narwhals knows, such as pandas, polars or pyarrow.
-    missing : {"raise", "drop"}, optional
-        Whether a missing value (NaN, None, null, NA) is an error, or drops its record.
-
-    Returns
-    -------
-    Pair
-        New arrays; the inputs are neither changed nor shared.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be carried over exactly, or fewer than four records are left.
-    ParameterError
-        If `missing` is not one of its two options.
+    They are arrays or series, which are matched by position, or with `data`, any eager frame that
+    narwhals knows, labels. A `missing` value is an error, or drops its record.
 
     Examples
     --------
@@ -197,18 +164,14 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     >>> columns.x, columns.y
     (array([1., 2., 4., 5.]), array([1., 0., 1., 0.]))
     """
-    if missing not in get_args(Missing):
-        raise ParameterError(
-            f"missing = {safe_repr(missing)}", "there is no such option", 'pass "raise" or "drop"'
-        )
+    _validate.choice(missing, "missing", Missing)
     return read(find(x, y, data=data), missing=missing)
 
 
 def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:
     """Return the positions, among n, of the first rows of each person, in order: at most ``most``.
 
-    Looks at nothing but the identifiers, which may be of any hashable type; a missing one is
-    refused.
+    Looks at nothing but the identifiers, of any hashable type; a missing one is refused.
     """
     import narwhals as nw
 
@@ -244,17 +207,11 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
 def _length(values: Any, name: str) -> int:
     """Return how many values there are, without looking at any."""
     if isinstance(values, str):
-        raise InputError(
-            repr(values), "this is a column name but no frame was given", "pass data=frame"
-        )
+        raise not_a_column(values, name)
     try:
         return len(values)
     except TypeError:
-        raise InputError(
-            f"{name} has type {type(values).__name__}",
-            "a column has one value per record, in order",
-            "pass a list, an array or a series",
-        ) from None
+        raise not_a_column(values, name) from None
 
 
 def _take(values: Any, rows: NDArray[np.int64]) -> Any:
@@ -267,17 +224,6 @@ def _take(values: Any, rows: NDArray[np.int64]) -> Any:
     if isinstance(series, nw.Series):
         return series[rows.tolist()].to_native()
     return values.take(rows) if hasattr(values, "take") else np.asarray(values)[rows]
-
-
-def _check_complete(values: NDArray[np.float64], name: str) -> None:
-    gaps = np.flatnonzero(np.isnan(values))
-    if gaps.size:
-        raise RefusedValueError(
-            name,
-            f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
-            with_code('pass `missing="drop"`, or correct them'),
-            name,
-        )
 
 
 def check_unique(name: str, count: int) -> None:
@@ -342,19 +288,11 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
 
 
 class Columns(Protocol):
-    """Columns by name, in memory or not: what :class:`Source` and streamed columns share."""
+    """Columns by name, in memory or not."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
-
-    @property
-    def n(self) -> int:
-        """The number of records."""
-
-    @property
-    def once(self) -> bool:
-        """Whether the records can be read only once."""
 
     def select(self, places: Sequence[int]) -> Self:
         """Return some of them."""
@@ -373,13 +311,17 @@ def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
     has an interval for each column.
     """
+    names = source.names
     if isinstance(bounds, Mapping):
-        given = _by_name(bounds, source.names)
+        given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
+        if len(given) < len(bounds):
+            reason = "two of its names mean one column"
+            raise ParameterError("bounds", reason, "name each column once")
     else:
-        given = dict(enumerate(_in_order(bounds, len(source.names))))
-    chosen = source.select(list(given))
-    each = zip(given.values(), chosen.names, strict=True)
-    return chosen, tuple(_validate.interval(ends, name) for ends, name in each)
+        given = dict(enumerate(_in_order(bounds, len(names))))
+    places = sorted(given)
+    intervals = tuple(_validate.interval(given[i], names[i]) for i in places)
+    return source.select(places), intervals
 
 
 def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:
@@ -396,14 +338,6 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
         width = f"{len(names)} column{'s' * (len(names) > 1)}"
         remedy = f"look at the first line: it must be a header, and was read as {width}"
     raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
-
-
-def _by_name(bounds: Mapping[Any, Any], names: tuple[str, ...]) -> dict[int, Any]:
-    """Return intervals by the position of their columns, in the order of the table."""
-    given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
-    if len(given) < len(bounds):
-        raise ParameterError("bounds", "two of its names mean one column", "name each column once")
-    return {i: given[i] for i in sorted(given)}
 
 
 def _in_order(bounds: Any, width: int) -> Sequence[Any]:
@@ -434,14 +368,9 @@ Backend = Literal["pandas", "polars", "pyarrow"]
 
 
 def build(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
-    """Return a frame of named columns.
+    """Return a frame of plain values, by default of the first backend that is installed.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        Plain values, all columns of one length.
-    backend : {"pandas", "polars", "pyarrow"}, optional
-        By default the first of these that is installed; pyarrow always is.
+    pyarrow always is.
     """
     import narwhals as nw
 

@@ -5,19 +5,18 @@ docs/decisions/0018-one-reader.md has the table of cases.
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from dpmic.data._columns import LARGEST_EXACT, MISSING
 from dpmic.data._tables import Unlisted, position
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
-
-__all__ = ["DATES", "STDIN", "TEXT", "Dialect", "Numbers", "Text", "is_record", "trimmed"]
 
 STDIN = "standard input"
 
@@ -132,16 +131,18 @@ class Text:
 
     def _first_record(self, text: str, delimiter: str) -> tuple[tuple[str, ...], int]:
         """Return the values of the first line that is not empty, and how many lines were read."""
-        dialect, skipped = self._dialect, 0
-        written = {"quotechar": dialect.quote, "escapechar": dialect.escape}
-        if dialect.quote is None:
-            written["quoting"] = csv.QUOTE_NONE  # type: ignore[assignment]
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **written)  # type: ignore[arg-type]
+        dialect = self._dialect
+        lines = csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=delimiter,
+            quotechar=dialect.quote,
+            escapechar=dialect.escape,
+            quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
+        )
         try:
-            for line in lines:
-                skipped += 1
+            for number, line in enumerate(lines, 1):
                 if line:
-                    return tuple(line), skipped
+                    return tuple(line), number
         except csv.Error:
             reason, remedy = "its header cannot be read", "check its quotation marks"
             raise self._error(self._place, reason, remedy) from None
@@ -283,7 +284,7 @@ class Numbers:
     def __init__(self, name: str, *, private: bool) -> None:
         self.name = name
         self.private = private
-        self.kind: Literal["numbers", "booleans"] | None = None
+        self._kind: str | None = None
         self.refused: str | None = None
 
     def convert(self, texts: Any, place: str, before: int) -> Any:
@@ -293,32 +294,15 @@ class Numbers:
         plain = trimmed(texts)
         if plain.null_count == len(plain):
             return pa.nulls(len(plain), pa.float64())
-        values = self._as_numbers(plain)
-        if values is not None:
-            self._refuse_rounding(plain, values, place)
-        else:
-            values = self._as_booleans(plain)
-        if values is None:
-            self._refuse(plain, place, before)
-        return values
-
-    def _as_numbers(self, texts: Any) -> Any:
-        if self.kind == "booleans":
-            return None
-        values = _cast(texts)
-        if values is not None:
-            self.kind = "numbers"
-        return values
-
-    def _as_booleans(self, texts: Any) -> Any:
-        import pyarrow as pa
-        from pyarrow import compute
-
-        known = compute.index_in(compute.utf8_lower(texts), pa.array(BOOLEANS))
-        if self.kind == "numbers" or known.null_count > texts.null_count:
-            return None
-        self.kind = "booleans"
-        return compute.cast(known, pa.float64())
+        for kind, cast in KINDS.items():
+            values = cast(plain) if self._kind in (None, kind) else None
+            if values is not None:
+                self._kind = kind
+                if kind == "numbers":
+                    self._refuse_rounding(plain, values, place)
+                return values
+        self._refuse(plain, place, before)
+        return None
 
     def _refuse_rounding(self, texts: Any, values: Any, place: str) -> None:
         """Refuse integers that float64 would round; floats may be as large as they like."""
@@ -345,30 +329,20 @@ class Numbers:
         if self.private:
             reason = "it holds something that is not a number"
             raise RefusedValueError(self._what(place), reason, remedy, self.name)
-        first, end = 0, len(texts)
-        while end - first > 1:
-            middle = (first + end) // 2
-            if self._fit(texts[first:middle]):
-                first = middle
-            else:
-                end = middle
+        cast = KINDS[self._kind or "numbers"]
+        rows = range(len(texts))
+        first = bisect.bisect_left(rows, True, key=lambda row: cast(texts[: row + 1]) is None)
         value = texts[first].as_py()
-        if self.kind is None and not any(map(_is_value, texts.drop_null().to_pylist())):
+        if self._kind is None and not any(map(_is_value, texts.drop_null().to_pylist())):
             self.refused = DATES if DATE.match(value) else TEXT
             return
-        other = "not true or false" if self.kind == "booleans" else "not a number"
+        other = "not true or false" if self._kind == "booleans" else "not a number"
         raise RefusedValueError(
             f"{self._what(place)}, row {before + first + 1} below the header",
             f"{safe_repr(value)} is {other}",
             "correct it, or write nothing where a value is missing",
             self.name,
         )
-
-    def _fit(self, texts: Any) -> bool:
-        """Tell whether values are of the column's kind."""
-        if self.kind == "booleans":
-            return self._as_booleans(texts) is not None
-        return _cast(texts) is not None
 
     def _what(self, place: str) -> str:
         column = f"column {safe_repr(self.name)}"
@@ -393,7 +367,7 @@ def trimmed(texts: Any) -> Any:
     return compute.if_else(absent, pa.scalar(None, plain.type), plain)
 
 
-def _cast(texts: Any) -> Any:
+def _numbers(texts: Any) -> Any:
     """Return texts as numbers, or None if one of them is not."""
     import pyarrow as pa
     from pyarrow import compute
@@ -402,6 +376,19 @@ def _cast(texts: Any) -> Any:
         return compute.cast(texts, pa.float64())
     except pa.ArrowInvalid:
         return None
+
+
+def _booleans(texts: Any) -> Any:
+    """Return true and false as 1 and 0, or None if a text is neither."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    known = compute.index_in(compute.utf8_lower(texts), pa.array(BOOLEANS))
+    return None if known.null_count > texts.null_count else compute.cast(known, pa.float64())
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {"numbers": _numbers, "booleans": _booleans}
+"""What a column of text may be, in the order in which it is tried."""
 
 
 def _is_value(text: str) -> bool:
