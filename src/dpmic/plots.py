@@ -29,17 +29,6 @@ if TYPE_CHECKING:
         Screening,
     )
 
-__all__ = [
-    "heat_map",
-    "matrix",
-    "null",
-    "plan",
-    "private_matrix",
-    "release",
-    "scatter",
-    "screening",
-]
-
 LONGEST = 28
 """Characters of a column's name that a figure has room for."""
 

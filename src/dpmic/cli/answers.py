@@ -27,18 +27,6 @@ if TYPE_CHECKING:
         Screening,
     )
 
-__all__ = [
-    "audit",
-    "bounds",
-    "matrix",
-    "pairs",
-    "plan",
-    "private_test",
-    "release",
-    "score",
-    "test",
-]
-
 AT_ONCE = 10_000
 """Lines of CSV that are made at a time."""
 

@@ -31,8 +31,6 @@ from dpmic.results import (
     Screening,
 )
 
-__all__ = ["Budget", "page"]
-
 PRIVATE: dict[type[Any], Any] = {
     Screening: _private.screening,
     PairwiseRelease: _private.matrix,

@@ -19,22 +19,6 @@ from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest
 
-__all__ = [
-    "MOST_COLUMNS",
-    "MOST_POINTS",
-    "Axis",
-    "Bar",
-    "HeatMap",
-    "bars",
-    "figure",
-    "heat_map",
-    "histogram",
-    "meter",
-    "null",
-    "scatter",
-    "strongest_part",
-]
-
 ROW, AXIS = 42, 26
 """Pixels of a bar with its label, and of the numbers beneath."""
 

@@ -25,8 +25,6 @@ from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pa
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
 
-__all__ = ["independence", "matrix", "score"]
-
 MOST_ROWS = 300
 STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
 HEADINGS = {"mic": "MIC", "tic": "TIC", "records": "records", "pvalue": "p", "qvalue": "q"}

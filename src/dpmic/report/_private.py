@@ -31,8 +31,6 @@ from dpmic.results import (
 from dpmic.results.pairwise import strongest
 from dpmic.results.release import BIASED
 
-__all__ = ["bounds", "counts", "independence", "matrix", "release", "screening"]
-
 Pairs = Screening | PairwiseRelease
 MOST_BARS, MOST_ROWS = 25, 300
 LEGEND = "Bar and dot: the published value. Line: the 95% interval of its noise."

@@ -7,23 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = [
-    "Cell",
-    "Column",
-    "Content",
-    "Part",
-    "cards",
-    "decimals",
-    "facts",
-    "pair",
-    "paragraphs",
-    "plural",
-    "shorten",
-    "table",
-    "text",
-    "visible",
-]
-
 JOINERS = "\u200c\u200d"
 """Format characters that ordinary names of some languages hold; the others can reorder a line."""
 

@@ -16,20 +16,6 @@ from numpy.typing import NDArray
 
 from dpmic.errors import InputError
 
-__all__ = [
-    "INFINITE",
-    "MATRIX",
-    "NUMBERS",
-    "Fact",
-    "Form",
-    "Result",
-    "as_metadata",
-    "flatten",
-    "html_table",
-    "plain",
-    "read_only",
-]
-
 
 class Fact(NamedTuple):
     """One line of a display: what it is called, its text and perhaps what that means."""

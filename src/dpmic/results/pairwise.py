@@ -31,8 +31,6 @@ from dpmic.results._base import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST_LISTED", "Pairing", "Pairwise", "listed", "ranked", "strongest"]
-
 MOST_LISTED = 10
 """Pairs in the text and the HTML of a result."""
 

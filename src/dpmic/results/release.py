@@ -20,8 +20,6 @@ from dpmic.statistics import summaries
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BIASED", "HistogramRelease", "Release"]
-
 Table = tuple[tuple[int, ...], ...]
 
 BIASED = "biased by the noise"

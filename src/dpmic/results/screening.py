@@ -24,8 +24,6 @@ from dpmic.results.pairwise import listed, ranked, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PairwiseRelease", "ScoredPairs", "Screening"]
-
 Pairs = tuple[tuple[str, str], ...]
 
 
