@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["format_ceil", "format_complement", "format_floor"]
-
 LEAST_MISS = 1e-9
 """A smaller one is written as this, or the nines could not be counted."""
 

@@ -11,15 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = [
-    "atomic_write",
-    "lock",
-    "lock_folder",
-    "temporary_name",
-    "unlock",
-    "unlock_folder",
-]
-
 LOCK = "lock"
 """The file in a folder that stands for the folder."""
 

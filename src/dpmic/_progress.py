@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["counting", "reading", "stages", "working"]
-
 PATIENCE = 1.0
 """Seconds without a bar: most work is done by then."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,28 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dpmic import results
     from dpmic.data import Pair
-    from dpmic.results import (
-        HistogramRelease,
-        IndependenceTest,
-        Pairwise,
-        PairwiseRelease,
-        Plan,
-        Release,
-        Score,
-        Screening,
-    )
-
-__all__ = [
-    "heat_map",
-    "matrix",
-    "null",
-    "plan",
-    "private_matrix",
-    "release",
-    "scatter",
-    "screening",
-]
 
 LONGEST = 28
 """Characters of a column's name that a figure has room for."""
@@ -54,42 +34,34 @@ CELL, ROOM, PITCH, LARGEST = 0.42, 0.34, 0.2, 12.0
 STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
 
 
-def scatter(score: Score, points: Pair, ax: Axes | None) -> Axes:
+def scatter(score: results.Score, points: Pair, ax: Axes | None) -> Axes:
     """Draw points and the cuts of a score's best grid."""
-    if ax is None:
-        ax = _new_axes()
+    ax = ax or _new_axes()
     ax.plot(points.x, points.y, ".", color="tab:blue", markersize=4, alpha=0.6)
     for cut in score.grid.x:
         ax.axvline(cut, color="0.35", linewidth=0.8)
     for cut in score.grid.y:
         ax.axhline(cut, color="0.35", linewidth=0.8)
-    ax.set_xlabel(_literal(points.names[0]))
-    ax.set_ylabel(_literal(points.names[1]))
+    ax.set(xlabel=_literal(points.names[0]), ylabel=_literal(points.names[1]))
     ax.set_title(f"MIC = {score.mic:.3f} ({score.statistic}, n = {score.n})")
     return ax
 
 
-def null(test: IndependenceTest, ax: Axes | None) -> Axes:
+def null(test: results.IndependenceTest, ax: Axes | None) -> Axes:
     """Draw a histogram of the permutations' statistic, and a line at the observed one."""
-    if ax is None:
-        ax = _new_axes()
+    ax = ax or _new_axes()
     ax.hist(test.null, BARS, color="tab:blue", alpha=0.35, label="permuted")
     ax.axvline(test.statistic, color="tab:red", label="observed")
-    ax.set_xlabel("TICe")
-    ax.set_ylabel("permutations")
+    ax.set(xlabel="TICe", ylabel="permutations")
     chance = format_ceil(test.pvalue, 3)
     ax.set_title(f"p = {chance} (n = {test.n}, {test.permutations:,} permutations)")
     ax.legend()
     return ax
 
 
-def release(published: Release, ax: Axes | None) -> Axes:
+def release(published: results.Release, ax: Axes | None) -> Axes:
     """Draw a published value with its noise interval on [0, 1]."""
-    if ax is None:
-        ax = _new_axes()
-        figure = cast("Figure", ax.get_figure())
-        figure.set_size_inches(6.4, 1.7)
-        figure.set_layout_engine("constrained")
+    ax = ax or _new_axes(6.4, 1.7)
     low, high = published.interval(0.95)
     ax.plot([low, high], [0, 0], color="tab:blue", linewidth=6, alpha=0.3, solid_capstyle="butt")
     ax.plot([published.value], [0], "o", color="tab:blue")
@@ -101,10 +73,9 @@ def release(published: Release, ax: Axes | None) -> Axes:
     return ax
 
 
-def heat_map(published: HistogramRelease, ax: Axes | None) -> Axes:
+def heat_map(published: results.HistogramRelease, ax: Axes | None) -> Axes:
     """Draw the consistent counts in units of the data."""
-    if ax is None:
-        ax = _new_axes()
+    ax = ax or _new_axes()
     from matplotlib.ticker import MaxNLocator  # after _new_axes, which says how to install it
 
     cells = ax.pcolormesh(
@@ -113,14 +84,13 @@ def heat_map(published: HistogramRelease, ax: Axes | None) -> Axes:
     cast("Figure", ax.get_figure()).colorbar(
         cells, ax=ax, label="records, with noise", ticks=MaxNLocator(integer=True)
     )
-    ax.set_xlabel(_literal(published.names[0]))
-    ax.set_ylabel(_literal(published.names[1]))
+    ax.set(xlabel=_literal(published.names[0]), ylabel=_literal(published.names[1]))
     cost = f"epsilon = {format_ceil(published.epsilon)}"
     ax.set_title(f"MIC of the noisy counts = {published.value:.3f}, {BIASED}\n{cost}")
     return ax
 
 
-def matrix(result: Pairwise, ax: Axes | None) -> Axes:
+def matrix(result: results.Pairwise, ax: Axes | None) -> Axes:
     """Draw a heat map of all pairs of one table, or of two."""
     others = result.names if result.others is None else result.others
     label = STATISTICS.get(result.statistic, result.statistic)
@@ -129,7 +99,7 @@ def matrix(result: Pairwise, ax: Axes | None) -> Axes:
     return ax
 
 
-def private_matrix(published: PairwiseRelease, ax: Axes | None) -> Axes:
+def private_matrix(published: results.PairwiseRelease, ax: Axes | None) -> Axes:
     """Draw a heat map of all pairs, or bars for the pairs of one column."""
     cost = f"epsilon = {format_ceil(published.epsilon)}"
     if published.delta:
@@ -146,7 +116,7 @@ def private_matrix(published: PairwiseRelease, ax: Axes | None) -> Axes:
     return ax
 
 
-def screening(found: Screening, ax: Axes | None) -> Axes:
+def screening(found: results.Screening, ax: Axes | None) -> Axes:
     """Draw the values of a screening, the largest on top, with the intervals of their noise."""
     labels = [f"{_literal(first)}, {_literal(second)}" for first, second in found.pairs]
     if found.target is not None:
@@ -159,10 +129,9 @@ def screening(found: Screening, ax: Axes | None) -> Axes:
     return ax
 
 
-def plan(planned: Plan, ax: Axes | None) -> Axes:
+def plan(planned: results.Plan, ax: Axes | None) -> Axes:
     """Draw one line for each mechanism on log axes, and mark what was asked or found."""
-    if ax is None:
-        ax = _new_axes()
+    ax = ax or _new_axes()
     against = "n" if planned.sought == "n" else "epsilon"
     for row in planned.rows:
         if not row.curve:
@@ -175,9 +144,7 @@ def plan(planned: Plan, ax: Axes | None) -> Axes:
     if planned.error is not None:
         ax.axhline(planned.error, color="0.5", linestyle=":", label=f"target: {planned.error:g}")
     _decades(ax)
-    ax.set_xlabel(against)
-    ax.set_ylabel(f"expected error of the {planned.of}")
-    ax.set_title(planned.given)
+    ax.set(xlabel=against, ylabel=f"expected error of the {planned.of}", title=planned.given)
     ax.legend()
     return ax
 
@@ -186,8 +153,7 @@ def _decades(ax: Axes) -> None:
     """Set both axes to logarithms, with numbers that are read as they stand."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log")
     for axis, subs in ((ax.xaxis, (1.0,)), (ax.yaxis, (1.0, 2.0, 5.0))):
         axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.10g}"))
@@ -204,12 +170,8 @@ def _draw_matrix(
     """Draw a matrix of values from 0 to 1, with gray for what is not there."""
     square = rows == columns
     if ax is None:
-        ax = _new_axes()
         width, height = (min(CELL * len(names), LARGEST) + 2.4 for names in (columns, rows))
-        least = 4.8 if square else 3.2
-        figure = cast("Figure", ax.get_figure())
-        figure.set_size_inches(max(width, 4.8) + 1, max(height, least))
-        figure.set_layout_engine("constrained")
+        ax = _new_axes(max(width, 4.8) + 1, max(height, 4.8 if square else 3.2))
     ax.set_facecolor("0.85")
     image = ax.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="equal" if square else "auto")
     cast("Figure", ax.get_figure()).colorbar(image, ax=ax, label=label, shrink=0.8)
@@ -245,11 +207,7 @@ def _bars(
     ax: Axes | None,
 ) -> Axes:
     """Draw horizontal bars, the first on top, each with an interval."""
-    if ax is None:
-        ax = _new_axes()
-        figure = cast("Figure", ax.get_figure())
-        figure.set_size_inches(6.4, 1.4 + 0.32 * len(labels))
-        figure.set_layout_engine("constrained")  # room for long names
+    ax = ax or _new_axes(6.4, 1.4 + 0.32 * len(labels))
     places = range(len(labels))
     ax.barh(places, values, height=0.7, color="tab:blue", alpha=0.35)
     for place, value, (low, high) in zip(places, values, intervals, strict=True):
@@ -269,13 +227,17 @@ def _literal(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def _new_axes() -> Axes:
-    """Return the axes of a new figure, or say how to install matplotlib."""
+def _new_axes(*inches: float) -> Axes:
+    """Return the axes of a new figure, or say how to install matplotlib.
+
+    One whose width and height are given has room for long names.
+    """
     try:
         from matplotlib import pyplot
     except ImportError:
         raise DependencyError(
             "matplotlib", "figures need it and it is not installed", "pip install 'dpmic[plots]'"
         ) from None
-    axes: Axes = pyplot.subplots()[1]
+    sized: dict[str, Any] = {"figsize": inches, "layout": "constrained"} if inches else {}
+    axes: Axes = pyplot.subplots(**sized)[1]
     return axes

@@ -26,9 +26,8 @@ from dpmic.cli import (
     score,
     screen,
 )
+from dpmic.cli._options import spread
 from dpmic.errors import BoundsReminder, Message, NoiseWarning
-
-__all__ = ["app", "command", "main"]
 
 app = typer.Typer(
     name="dpmic",
@@ -50,7 +49,7 @@ for name, function, example in (
     ("reproduce", reproduce.reproduce, reproduce.EXAMPLE),
     ("demo", demo.demo, demo.EXAMPLE),
 ):
-    app.command(name, epilog=f"Example: {example}")(function)
+    app.command(name, epilog=f"Example: {example}")(spread(function))
 app.add_typer(
     ledger.app, name="ledger", epilog="Example: dpmic ledger create people.ledger --epsilon 3"
 )

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
-
-__all__ = [
-    "AllowLarge",
-    "AllowNoisy",
-    "Alpha",
-    "AsCsv",
-    "AsJson",
-    "Bounds",
-    "BoundsFile",
-    "C",
-    "Cells",
-    "Dataset",
-    "Epsilon",
-    "Estimate",
-    "File",
-    "LedgerFile",
-    "Missing",
-    "MissingOption",
-    "Name",
-    "OneRow",
-    "Overwrite",
-    "Person",
-    "Report",
-    "Rows",
-    "Seed",
-    "Statistic",
-    "X",
-    "Y",
-    "Yes",
-]
 
 Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
 Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
@@ -91,32 +65,6 @@ Person = Annotated[
         help="Names the person; of each only the first row is used.",
     ),
 ]
-Rows = Annotated[
-    int | None,
-    typer.Option(
-        "--rows-per-person",
-        min=1,
-        help="At most so many rows of a person; the noise grows with them. With --person the "
-        "first so many of each are used.",
-    ),
-]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger",
-        metavar="LEDGER",
-        help="The people's budget; needs --dataset. Asking the same again about the same "
-        "dataset is free.",
-    ),
-]
-Dataset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="The name of the data, such as 'visits 2024'; corrected data needs a new one.",
-    ),
-]
-Name = Annotated[str | None, typer.Option(hidden=True)]  # deprecated
 AllowLarge = Annotated[
     bool,
     typer.Option("--allow-large-epsilon", help="Allow epsilon above 10 (weak protection)."),
@@ -133,3 +81,73 @@ Yes = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Spend without being asked."),
 ]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How many rows a person may have, as far as options say it."""
+
+    one_row: OneRow = False
+    person: Person = None
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows-per-person",
+            min=1,
+            help="At most so many rows of a person; the noise grows with them. With --person the "
+            "first so many of each are used.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is charged, and for which data."""
+
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="LEDGER",
+            help="The people's budget; needs --dataset. Asking the same again about the same "
+            "dataset is free.",
+        ),
+    ] = None
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The name of the data, such as 'visits 2024'; corrected data needs a new one.",
+        ),
+    ] = None
+    name: Annotated[str | None, typer.Option(hidden=True)] = None  # deprecated
+    allow_large_epsilon: AllowLarge = False
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command for typer, which reads options off the parameters of a function.
+
+    A parameter whose type is a dataclass, such as :class:`Unit`, becomes an option for each of its
+    fields, so that commands share them.
+    """
+    groups: dict[str, Any] = {}
+    parameters: list[Parameter] = []
+    types = get_type_hints(command, include_extras=True)
+    for name, parameter in signature(command).parameters.items():
+        if is_dataclass(types[name]):
+            groups[name] = types[name]
+            inner = get_type_hints(types[name], include_extras=True)
+            options = signature(groups[name]).parameters.values()
+            parameters += [option.replace(annotation=inner[option.name]) for option in options]
+        else:
+            parameters.append(parameter.replace(annotation=types[name]))
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    keywords = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    called.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+    return called

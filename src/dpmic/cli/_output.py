@@ -19,22 +19,8 @@ from typing import Any
 
 import typer
 
+from dpmic.cli import _options as o
 from dpmic.errors import DpmicError, InputError, ParameterError
-
-__all__ = [
-    "KEPT",
-    "LOST",
-    "Answer",
-    "ClosedPipe",
-    "Delivery",
-    "Form",
-    "form",
-    "note",
-    "say",
-    "show",
-    "stdout",
-    "table",
-]
 
 UNBROKEN = 20
 """Characters of a cell that stay in one line, however narrow the terminal is."""
@@ -74,13 +60,6 @@ class Answer:
     fields: Sequence[str]
     records: Callable[[], Iterable[Sequence[Any]]]
     below: Sequence[str] = ()
-
-
-def form(as_json: bool, as_csv: bool) -> Form:
-    """Return the form of the output."""
-    if as_json and as_csv:
-        raise ParameterError("--json --csv", "there is one output", "leave one of both out")
-    return Form.json if as_json else Form.csv if as_csv else Form.table
 
 
 def show(answer: Answer, chosen: Form) -> None:
@@ -194,32 +173,23 @@ def _silence() -> None:
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """Where a result goes."""
+class Printing:
+    """Options of a result that is printed."""
 
-    form: Form
-    report: Path | None
-    overwrite: bool
+    as_json: o.AsJson = False
+    as_csv: o.AsCsv = False
 
-    @classmethod
-    def planned(
-        cls,
-        as_json: bool,
-        as_csv: bool,
-        report: Path | None,
-        overwrite: bool,
-        others: Sequence[str | Path | None] = (),
-    ) -> Delivery:
-        """Check the outputs before any work is done and anything is spent.
+    @property
+    def form(self) -> Form:
+        """The form of the output."""
+        return Form.json if self.as_json else Form.csv if self.as_csv else Form.table
 
-        ``others`` are the other files of the command, which no report may replace.
-        """
-        chosen = form(as_json, as_csv)
+    def check(self) -> None:
+        """Check the outputs before any work is done and anything is spent."""
+        if self.as_json and self.as_csv:
+            raise ParameterError("--json --csv", "there is one output", "leave one of both out")
         _refuse_closed()
         _load()
-        if report is not None:
-            _refuse_replacing(report, overwrite, others)
-        return cls(chosen, report, overwrite)
 
     def give(self, answer: Answer, page: Callable[[], str], after: str = "") -> None:
         """Print an answer and write the report; one is tried although the other has failed.
@@ -227,7 +197,7 @@ class Delivery:
         ``after`` is ``KEPT`` or ``LOST`` where something was spent.
         """
         failed: list[Exception] = []
-        printed = written = False
+        printed, written = False, None
         try:
             show(answer, self.form)
             printed = True
@@ -239,7 +209,7 @@ class Delivery:
             failed.append(error)
         if not failed:
             return
-        where = "it was printed" if printed else f"it is in {self.report}" if written else ""
+        where = "it was printed" if printed else f"it is in {written}" if written else ""
         if after == LOST and not where:
             where = _rescue(answer)
         closed = isinstance(failed[0], ClosedPipe)
@@ -251,15 +221,32 @@ class Delivery:
             raise explained[0]
         raise ExceptionGroup("two outputs failed", explained)
 
-    def _write(self, page: Callable[[], str]) -> bool:
-        """Write the report, if one is asked for, and return whether there is one."""
+    def _write(self, page: Callable[[], str]) -> Path | None:
+        """Write the report, if one is asked for, and return where it is."""
+        return None
+
+
+@dataclass(frozen=True)
+class Delivery(Printing):
+    """Options of a result that a report may show, too."""
+
+    report: o.Report = None
+    overwrite: o.Overwrite = False
+
+    def check(self, *others: str | Path | None) -> None:
+        """Check the outputs; ``others`` are files of the command that no report may replace."""
+        super().check()
+        if self.report is not None:
+            _refuse_replacing(self.report, self.overwrite, others)
+
+    def _write(self, page: Callable[[], str]) -> Path | None:
         if self.report is None:
-            return False
+            return None
         from dpmic.report import save
 
         save(page(), self.report, overwrite=self.overwrite)
         note(f"the report is in {self.report.resolve()}")
-        return True
+        return self.report
 
 
 def _refuse_replacing(report: Path, overwrite: bool, others: Sequence[str | Path | None]) -> None:

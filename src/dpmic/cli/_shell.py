@@ -20,18 +20,6 @@ import typer
 from dpmic.cli._output import ClosedPipe, note
 from dpmic.errors import BudgetError, DpmicError, LedgerError, spell
 
-__all__ = [
-    "REFUSED",
-    "STOPPED",
-    "WRONG",
-    "Declined",
-    "Stopped",
-    "fail",
-    "for_the_shell",
-    "repeated",
-    "without",
-]
-
 REFUSED, WRONG, STOPPED = 1, 2, 130
 
 # The base of errors in the use of a command, which typer does not export.

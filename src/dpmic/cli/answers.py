@@ -12,32 +12,8 @@ from dpmic.cli._output import Answer
 from dpmic.cli._shell import for_the_shell
 
 if TYPE_CHECKING:
-    from dpmic.results import (
-        AuditBound,
-        BoundsEstimate,
-        Fact,
-        IndependenceRelease,
-        IndependenceTest,
-        Pairwise,
-        PairwiseRelease,
-        Plan,
-        Release,
-        Result,
-        Score,
-        Screening,
-    )
-
-__all__ = [
-    "audit",
-    "bounds",
-    "matrix",
-    "pairs",
-    "plan",
-    "private_test",
-    "release",
-    "score",
-    "test",
-]
+    from dpmic import results
+    from dpmic.results import Fact, Pairwise
 
 AT_ONCE = 10_000
 """Lines of CSV that are made at a time."""
@@ -48,28 +24,28 @@ PAIR_FIELDS = ("x", "y", "value", "low", "high")
 ESTIMATE_FIELDS = ("estimate", "estimate_low", "estimate_high")
 
 
-def score(result: Score, x: str, y: str) -> Answer:
+def score(result: results.Score, x: str, y: str) -> Answer:
     """Answer how strongly two columns depend on each other."""
     return _facts(result, f"{x} and {y}", result.facts(x, y), {"x": x, "y": y, **result.record()})
 
 
-def test(result: IndependenceTest, x: str, y: str) -> Answer:
+def test(result: results.IndependenceTest, x: str, y: str) -> Answer:
     """Answer whether two columns are independent."""
     record = {"x": x, "y": y, **result.record()}
     return _facts(result, f"Are {x} and {y} independent?", result.facts(), record)
 
 
-def private_test(result: IndependenceRelease) -> Answer:
+def private_test(result: results.IndependenceRelease) -> Answer:
     """Answer whether two columns are independent, privately."""
     return _private(result, result.facts(), result.record())
 
 
-def release(result: Release, estimate: bool = False) -> Answer:
+def release(result: results.Release, estimate: bool = False) -> Answer:
     """Answer with a published score."""
     return _private(result, result.facts(estimate=estimate), result.record(estimate=estimate))
 
 
-def bounds(result: BoundsEstimate) -> Answer:
+def bounds(result: results.BoundsEstimate) -> Answer:
     """Answer with a published range, and how a file of bounds has it."""
     answer = _private(result, result.facts(), result.record())
     if not result.found:
@@ -78,7 +54,7 @@ def bounds(result: BoundsEstimate) -> Answer:
     return replace(answer, below=[*answer.below, f"For a file of bounds: {ends}"])
 
 
-def audit(result: AuditBound) -> Answer:
+def audit(result: results.AuditBound) -> Answer:
     """Answer what an attack has shown."""
     record = result.record()
     answer = _facts(result, result.title, result.facts(), record)
@@ -86,7 +62,7 @@ def audit(result: AuditBound) -> Answer:
 
 
 def _private(
-    result: Release | IndependenceRelease | BoundsEstimate,
+    result: results.Release | results.IndependenceRelease | results.BoundsEstimate,
     facts: Sequence[Fact],
     record: dict[str, Any],
 ) -> Answer:
@@ -95,7 +71,9 @@ def _private(
     return replace(answer, below=[result.guarantee])
 
 
-def _facts(result: Result, title: str, facts: Sequence[Fact], record: dict[str, Any]) -> Answer:
+def _facts(
+    result: results.Result, title: str, facts: Sequence[Fact], record: dict[str, Any]
+) -> Answer:
     """Answer with the facts of a result; its record is one line of CSV."""
     return Answer(
         title=title,
@@ -152,7 +130,7 @@ def _lines(result: Pairwise, start: int, stop: int) -> Iterator[list[Any]]:
         yield [result.names[x], result.names[y], *numbers]
 
 
-def pairs(result: Screening | PairwiseRelease, estimate: bool = False) -> Answer:
+def pairs(result: results.Screening | results.PairwiseRelease, estimate: bool = False) -> Answer:
     """Answer with the published scores of several pairs, the largest first."""
     from dpmic.results.uncertainty import NAMED_BEFOREHAND, NOISE_COVERS
 
@@ -183,7 +161,7 @@ def pairs(result: Screening | PairwiseRelease, estimate: bool = False) -> Answer
     )
 
 
-def plan(result: Plan) -> Answer:
+def plan(result: results.Plan) -> Answer:
     """Answer what every mechanism would err by."""
     head, *lines = result.table()
     record = result.record()

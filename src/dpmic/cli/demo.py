@@ -18,8 +18,6 @@ from dpmic.errors import DependencyError
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["BOUNDS", "EXAMPLE", "demo", "fair_survey"]
-
 EXAMPLE = "dpmic demo"
 
 EPSILON, TOP = 1.0, 5
@@ -49,7 +47,8 @@ def demo(
     """
     from dpmic.privacy.screen import screen
 
-    out = Delivery.planned(False, False, report, overwrite=True)
+    out = Delivery(report=report, overwrite=True)
+    out.check()
     table = fair_survey()
     _output.say(
         f"Fair's survey of marriages (1974, shipped with statsmodels): {len(table):,} women, "

@@ -14,8 +14,6 @@ from dpmic.cli._shell import repeated
 from dpmic.cli.spending import Consent
 from dpmic.errors import ParameterError
 
-__all__ = ["EXAMPLE", "independence"]
-
 EXAMPLE = "dpmic test survey.csv age income, or with --epsilon 1 --one-row-per-person privately"
 
 Permutations = Annotated[int | None, typer.Option(min=1, help="To compare with; 10,000.")]
@@ -40,26 +38,20 @@ def independence(
     draws: Draws = None,
     one_row: o.OneRow = False,
     person: o.Person = None,
-    ledger: o.LedgerFile = None,
-    dataset: o.Dataset = None,
-    name: o.Name = None,
-    allow_large_epsilon: o.AllowLarge = False,
+    *,
+    account: o.Account,
     yes: o.Yes = False,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
-    report: o.Report = None,
-    overwrite: o.Overwrite = False,
+    out: Delivery,
 ) -> None:
     """Test whether two columns are independent.
 
     With --epsilon under differential privacy, without it not private.
     """
-    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, ledger))
+    out.check(file, account.ledger)
     public = {"--permutations": permutations, "--seed": seed}
-    public["--missing drop"] = None if missing is o.Missing.raise_ else 1
-    private = {"--draws": draws, "--person": person, "--ledger": ledger, "--name": name}
-    private |= {"--dataset": dataset, "--one-row-per-person": one_row or None, "--yes": yes or None}
-    private["--allow-large-epsilon"] = allow_large_epsilon or None
+    public["--missing drop"] = missing is o.Missing.drop
+    private = {"--draws": draws, "--person": person, "--one-row-per-person": one_row, "--yes": yes}
+    private |= {f"--{field.replace('_', '-')}": value for field, value in vars(account).items()}
     if epsilon is None:
         _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
         options = {"permutations": permutations or 10_000, "rng": seed, "missing": missing.value}
@@ -68,16 +60,8 @@ def independence(
     _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")
     from dpmic.privacy.independence import prepare
 
-    consent = Consent.sought(
-        one_row,
-        person,
-        None,
-        (ledger, dataset, name),
-        yes,
-        several=False,
-        epsilon=epsilon,
-        allow_large_epsilon=allow_large_epsilon,
-    )
+    unit = o.Unit(one_row, person)
+    consent = Consent.sought(unit, account, yes, several=False, epsilon=epsilon)
     table = inputs.read(file, [x, y], person=consent.terms.person, private=True)
     query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
     consent.publish(out, "testing", query, answers.private_test)
@@ -85,7 +69,7 @@ def independence(
 
 def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
     for option, value in options.items():
-        if value is not None:
+        if value is not None and value is not False:
             raise ParameterError(option, reason, remedy)
 
 

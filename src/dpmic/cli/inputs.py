@@ -14,8 +14,6 @@ from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Ends", "bounds", "bounds_of_pair", "counted", "names", "read"]
-
 Ends = tuple[float, float]
 
 IN_MEMORY = 2**28

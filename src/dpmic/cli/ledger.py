@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpmic._format import format_ceil, format_floor
-from dpmic.cli import _options as o
 from dpmic.cli import _output
-from dpmic.cli._output import Answer
+from dpmic.cli._options import spread
+from dpmic.cli._output import Answer, Printing
 from dpmic.cli.spending import opened
 
 if TYPE_CHECKING:
     from dpmic.privacy.ledger import Balance, Entry, Ledger
-
-__all__ = ["app"]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,12 +42,13 @@ def create(
 
 
 @app.command(epilog="Example: dpmic ledger show people.ledger --json")
-def show(path: Where, as_json: o.AsJson = False, as_csv: o.AsCsv = False) -> None:
+@spread
+def show(path: Where, *, out: Printing) -> None:
     """Show the budget, what was asked and what it cost; answers are in JSON and CSV."""
-    chosen = _output.form(as_json, as_csv)
+    out.check()
     ledger = opened(path)
     entries = ledger.history()
-    _output.show(_answer(ledger, entries), chosen)
+    _output.show(_answer(ledger, entries), out.form)
 
 
 def _amounts(balance: Balance) -> str:

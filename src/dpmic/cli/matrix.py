@@ -17,8 +17,6 @@ from dpmic.errors import ParameterError
 if TYPE_CHECKING:
     from dpmic.results import Pairwise
 
-__all__ = ["EXAMPLE", "matrix"]
-
 EXAMPLE = "dpmic matrix survey.csv --columns age,income,rent --pvalues --out scores.parquet"
 
 Columns = Annotated[
@@ -61,15 +59,13 @@ def matrix(
     ] = None,
     top: Top = None,
     out: Out = None,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
-    report: o.Report = None,
-    overwrite: o.Overwrite = False,
+    *,
+    where: Delivery,
 ) -> None:
     """Score every pair of columns. Not private: see dpmic screen."""
     from dpmic.all_pairs.pairwise import pairwise
 
-    where = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, out))
+    where.check(file, bounds_file, out)
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "statistic": statistic.value}
     chosen = inputs.names(columns)
     ends = inputs.bounds(bounds, bounds_file)
@@ -80,7 +76,7 @@ def matrix(
     elif ends:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     counts = statistic is o.Statistic.micr and missing is o.Missing.raise_ and c < math.inf
-    if counts and chosen and not pvalues and report is None:
+    if counts and chosen and not pvalues and where.report is None:
         table = inputs.counted(file, chosen)
     else:
         table = inputs.read(file, chosen)

@@ -10,9 +10,8 @@ import typer
 from dpmic._progress import working
 from dpmic.cli import _options as o
 from dpmic.cli import _output, answers
+from dpmic.cli._output import Printing
 from dpmic.cli.release import Mechanism
-
-__all__ = ["EXAMPLE", "EXAMPLE_AUDIT", "audit", "plan"]
 
 EXAMPLE = "dpmic plan --n 5000 --epsilon 1, or dpmic plan --epsilon 1 --error 0.05"
 EXAMPLE_AUDIT = "dpmic audit micr-laplace --epsilon 1 --runs 10000"
@@ -29,8 +28,8 @@ def plan(
         int, typer.Option("--rows-per-person", min=1, help="At most so many rows of a person.")
     ] = 1,
     allow_large_epsilon: o.AllowLarge = False,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
+    *,
+    out: Printing,
 ) -> None:
     """Tell the expected error of a release beforehand.
 
@@ -40,7 +39,7 @@ def plan(
     """
     from dpmic.privacy.plan import plan
 
-    wished = _output.form(as_json, as_csv)
+    out.check()
     result = plan(
         n,
         epsilon,
@@ -49,7 +48,7 @@ def plan(
         rows_per_person=rows,
         allow_large_epsilon=allow_large_epsilon,
     )
-    _output.show(answers.plan(result), wished)
+    _output.show(answers.plan(result), out.form)
 
 
 def audit(
@@ -58,8 +57,8 @@ def audit(
     n: Annotated[int, typer.Option("--n", help="Records in the made datasets.")] = 25,
     runs: Annotated[int, typer.Option(help="On each of two datasets.")] = 100_000,
     confidence: Annotated[float, typer.Option(help="That the bound is true.")] = 0.999,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
+    *,
+    out: Printing,
 ) -> None:
     """Attack a mechanism, to disprove its epsilon.
 
@@ -71,13 +70,13 @@ def audit(
     from dpmic.privacy.audit import audit
     from dpmic.privacy.release import MECHANISMS
 
-    wished = _output.form(as_json, as_csv)
+    out.check()
     options: dict[str, Any] = {"epsilon": epsilon}
     if mechanism is not Mechanism.mice_laplace:
         options["bounds"] = ((0, 1), (0, 1))
     attacked = MECHANISMS[mechanism.value](**options)
     with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
-    _output.show(answers.audit(result), wished)
+    _output.show(answers.audit(result), out.form)
     if result.disproved:
         raise typer.Exit(1)

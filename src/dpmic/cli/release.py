@@ -16,8 +16,6 @@ from dpmic.errors import ParameterError
 if TYPE_CHECKING:
     from dpmic.privacy.release import ReleaseQuery
 
-__all__ = ["EXAMPLE", "Mechanism", "release"]
-
 EXAMPLE = (
     "dpmic release survey.csv age income --epsilon 1 --one-row-per-person "
     "--bounds age=0:120 --bounds income=0:200000 --ledger people.ledger --dataset 2026"
@@ -47,20 +45,13 @@ def release(
     mechanism: Chosen = Mechanism.micr_laplace,
     cells: o.Cells = None,
     c: Annotated[float | None, typer.Option(help="Master parts for each part.")] = None,
-    one_row: o.OneRow = False,
-    person: o.Person = None,
-    rows: o.Rows = None,
-    ledger: o.LedgerFile = None,
-    dataset: o.Dataset = None,
-    name: o.Name = None,
-    allow_large_epsilon: o.AllowLarge = False,
+    *,
+    unit: o.Unit,
+    account: o.Account,
     allow_noisy: o.AllowNoisy = False,
     estimate: o.Estimate = False,
     yes: o.Yes = False,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
-    report: o.Report = None,
-    overwrite: o.Overwrite = False,
+    out: Delivery,
 ) -> None:
     """Publish the dependence of two columns privately.
 
@@ -68,22 +59,13 @@ def release(
     """
     from dpmic.privacy.release import prepare
 
-    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, ledger))
+    out.check(file, bounds_file, account.ledger)
     ends = None
     if mechanism is not Mechanism.mice_laplace:
         ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
-    consent = Consent.sought(
-        one_row,
-        person,
-        rows,
-        (ledger, dataset, name),
-        yes,
-        epsilon=epsilon,
-        allow_large_epsilon=allow_large_epsilon,
-        allow_noisy=allow_noisy,
-    )
+    consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
     # Ranks need all records; counts do not.
     reader = inputs.read if mechanism is Mechanism.mice_laplace else inputs.counted
     table = reader(file, [x, y], person=consent.terms.person, private=True)

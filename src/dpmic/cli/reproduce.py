@@ -13,8 +13,6 @@ from dpmic._progress import stages
 from dpmic.cli import _output
 from dpmic.cli._shell import STOPPED
 
-__all__ = ["EXAMPLE", "reproduce"]
-
 EXAMPLE = "dpmic reproduce all --quick"
 
 Part = StrEnum("Part", ["synthetic", "real", "parameters", "errors", "intervals", "all"])

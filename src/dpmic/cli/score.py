@@ -12,8 +12,6 @@ from dpmic.cli._output import Delivery
 from dpmic.cli._shell import repeated
 from dpmic.errors import ParameterError
 
-__all__ = ["EXAMPLE", "score"]
-
 EXAMPLE = "dpmic score survey.csv age income --report score.html"
 
 
@@ -28,15 +26,13 @@ def score(
     cells: o.Cells = None,
     c: o.C = 15,
     missing: o.MissingOption = o.Missing.raise_,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
-    report: o.Report = None,
-    overwrite: o.Overwrite = False,
+    *,
+    out: Delivery,
 ) -> None:
     """Score how strongly two columns depend on each other. Not private."""
     from dpmic.statistics import family
 
-    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file))
+    out.check(file, bounds_file)
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "missing": missing.value}
     if statistic is o.Statistic.micr:
         ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
@@ -44,7 +40,7 @@ def score(
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     counts = statistic is o.Statistic.micr and missing is o.Missing.raise_ and c < math.inf
-    reader = inputs.counted if counts and report is None else inputs.read
+    reader = inputs.counted if counts and out.report is None else inputs.read
     table = reader(file, [x, y])
     with working("scoring"):
         result = getattr(family, statistic)(x, y, data=table, **options)

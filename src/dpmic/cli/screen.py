@@ -15,8 +15,6 @@ from dpmic.errors import ParameterError
 if TYPE_CHECKING:
     from dpmic.privacy.query import Query, Terms
 
-__all__ = ["EXAMPLE", "screen"]
-
 EXAMPLE = (
     "dpmic screen survey.csv --bounds-file bounds.toml --epsilon 1 --top 5 "
     "--one-row-per-person --ledger people.ledger --dataset 2026 --report report.html"
@@ -41,43 +39,27 @@ def screen(
         float | None, typer.Option(help="The share of epsilon for the choice.")
     ] = None,
     delta: Annotated[float, typer.Option(help="With --all, for less noise.")] = 0.0,
-    one_row: o.OneRow = False,
-    person: o.Person = None,
-    rows: o.Rows = None,
-    ledger: o.LedgerFile = None,
-    dataset: o.Dataset = None,
-    name: o.Name = None,
-    allow_large_epsilon: o.AllowLarge = False,
+    *,
+    unit: o.Unit,
+    account: o.Account,
     allow_noisy: o.AllowNoisy = False,
     estimate: o.Estimate = False,
     yes: o.Yes = False,
-    as_json: o.AsJson = False,
-    as_csv: o.AsCsv = False,
-    report: o.Report = None,
-    overwrite: o.Overwrite = False,
+    out: Delivery,
 ) -> None:
     """Publish the strongest pairs of columns privately.
 
     The columns that have bounds take part. The plan is shown, and nothing is spent before you
     agree.
     """
-    out = Delivery.planned(as_json, as_csv, report, overwrite, (file, bounds_file, ledger))
+    out.check(file, bounds_file, account.ledger)
     own = _own(top, every, split, delta)
     ends = inputs.bounds(bounds, bounds_file)
     if not ends:
         raise ParameterError(
             "--bounds", "the columns that take part need them", "add --bounds age=0:120 for each"
         )
-    consent = Consent.sought(
-        one_row,
-        person,
-        rows,
-        (ledger, dataset, name),
-        yes,
-        epsilon=epsilon,
-        allow_large_epsilon=allow_large_epsilon,
-        allow_noisy=allow_noisy,
-    )
+    consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
     table = inputs.counted(file, list(ends), person=consent.terms.person, private=True)
     query = _query(table, consent.terms, {"bounds": ends, "target": target, **own})
     consent.publish(

@@ -12,8 +12,9 @@ import typer
 
 from dpmic._format import format_ceil, format_floor
 from dpmic._progress import working
+from dpmic.cli import _options as o
 from dpmic.cli import _output
-from dpmic.cli._output import KEPT, LOST, Answer, Delivery
+from dpmic.cli._output import KEPT, LOST, Answer, Printing
 from dpmic.cli._shell import Declined, Stopped, repeated
 from dpmic.errors import InputError, ParameterError
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from dpmic.privacy.ledger import Ledger
     from dpmic.privacy.query import Query, Terms
     from dpmic.results import PrivacyUnit
-
-__all__ = ["Consent", "opened"]
 
 Published = TypeVar("Published", bound="results.Published")
 
@@ -52,10 +51,8 @@ class Consent:
     @classmethod
     def sought(
         cls,
-        one_row: bool,
-        person: str | None,
-        rows: int | None,
-        charged: tuple[Path | None, str | None, str | None],
+        unit: o.Unit,
+        account: o.Account,
         yes: bool,
         *,
         several: bool = True,
@@ -63,33 +60,27 @@ class Consent:
     ) -> Consent:
         """Find the unit and open the ledger, before data is read.
 
-        ``charged`` is a ledger's file, the dataset and the deprecated name; ``several`` tells
-        whether more than one row of a person may count; ``terms`` are the others, as epsilon.
+        ``several`` tells whether more than one row of a person may count; ``terms`` are those
+        that are not options of all private commands.
         """
-        ledger, dataset, name = charged
-        if ledger is None and not yes and not _asking():
+        if account.ledger is None and not yes and not _asking():
             raise _nobody()
         from dpmic.privacy.query import Terms
 
-        found = None if ledger is None else opened(ledger)
-        unit, answered = _unit(one_row, person, rows, several)
+        charged = {**vars(account), "ledger": account.ledger and opened(account.ledger)}
+        protected, answered = _unit(unit, several)
         checked = Terms(
-            person=unit.person,
-            rows_per_person=unit.rows,
-            ledger=found,
-            dataset=dataset,
-            name=name,
-            **terms,
+            person=protected.person, rows_per_person=protected.rows, **charged, **terms
         )
-        if yes and unit.person is None:
-            _output.note(f"note: protects {unit.planned(PERSON)}")
-        if yes and ledger is None:
+        if yes and protected.person is None:
+            _output.note(f"note: protects {protected.planned(PERSON)}")
+        if yes and account.ledger is None:
             _output.note(f"note: ledger: {UNTRACKED}")
         return cls(checked, yes, answered)
 
     def publish(
         self,
-        out: Delivery,
+        out: Printing,
         doing: str,
         query: Query[Published],
         answer: Callable[[Published], Answer],
@@ -189,22 +180,20 @@ def _answer(question: str) -> str:
     return line.strip()
 
 
-def _unit(
-    one_row: bool, person: str | None, rows: int | None, several: bool
-) -> tuple[PrivacyUnit, tuple[str, ...]]:
+def _unit(given: o.Unit, several: bool) -> tuple[PrivacyUnit, tuple[str, ...]]:
     """Return the privacy unit from options, or ask for it, and what was answered.
 
     It is never assumed.
     """
     from dpmic.results import PrivacyUnit
 
-    given = [one_row, person is not None or rows is not None]
-    if sum(given) > 1:
+    limited = given.person is not None or given.rows is not None
+    if given.one_row and limited:
         raise ParameterError(
             "the unit of privacy", "it was given more than once", f"pass one of {_ways(several)}"
         )
-    if any(given):
-        return PrivacyUnit(person, 1 if rows is None else rows), ()
+    if given.one_row or limited:
+        return PrivacyUnit(given.person, given.rows or 1), ()
     if not _asking():
         raise ParameterError(
             "the unit of privacy",

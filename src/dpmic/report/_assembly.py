@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from dpmic._format import format_ceil, format_floor
 from dpmic.data import Pair, pair
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.report import _plain, _private
+from dpmic.report import _words as words
 from dpmic.report._charts import meter
 from dpmic.report.markup import Content, Part, facts, paragraphs, text
 from dpmic.report.saving import generator
@@ -27,11 +28,11 @@ from dpmic.results import (
     PairwiseRelease,
     Published,
     Release,
+    Result,
     Score,
+    ScoredPairs,
     Screening,
 )
-
-__all__ = ["Budget", "page"]
 
 PRIVATE: dict[type[Any], Any] = {
     Screening: _private.screening,
@@ -43,7 +44,7 @@ PRIVATE: dict[type[Any], Any] = {
 }
 
 
-ESTIMATED = (Screening, PairwiseRelease, HistogramRelease, Release)
+ESTIMATED = ScoredPairs | Release
 
 
 class Budget(Protocol):
@@ -106,19 +107,23 @@ def page(
     >>> text[:15], "<h1>Two columns</h1>" in text, "Nothing in this report is private" in text
     ('<!doctype html>', True, True)
     """
+    if estimate and not isinstance(result, ESTIMATED):
+        raise ParameterError("estimate", "only published MICs have one", "leave it out")
     if isinstance(result, Published):
         content = _private_content(result, points, others, estimate)
-    elif estimate:
-        raise _no_estimate()
+        promise = result.guarantee
+        reading, spent = paragraphs(*content.reading, words.EPSILON), [_spending(result, ledger)]
     else:
         content = _plain_content(result, _pair(points), others)
         if ledger is not None:
             reason = "a result that is not private spends nothing"
             raise ParameterError("ledger", reason, "pass a ledger with a private result")
-    spent = (_spending(result, ledger),) if content.private else ()
-    made = _made(content, command)
-    reading = Part("How to read this", paragraphs(*content.reading))
-    return _frame(title or content.title, content, (*content.parts, reading, *spent, made))
+        seen = "" if points is None else ", and a figure shows the records"
+        promise = words.EXPOSED.format(points=seen)
+        grid = () if points is None else (words.GRID,)
+        reading, spent = paragraphs(*content.reading, *grid), []
+    parts = [*content.parts, Part("How to read this", reading), *spent, _made(result, command)]
+    return _frame(title or content.title, result, promise, parts)
 
 
 def _pair(points: Any) -> Pair | None:
@@ -144,11 +149,8 @@ def _private_content(
         raise ParameterError(name, reason, "leave it out")
     for kind, show in PRIVATE.items():
         if isinstance(result, kind):
-            if kind in ESTIMATED:
-                show = partial(show, estimate=estimate)
-            elif estimate:
-                raise _no_estimate()
-            content: Content = show(result)
+            options = (estimate,) if isinstance(result, ESTIMATED) else ()
+            content: Content = show(result, *options)
             return content
     raise _unknown(result)
 
@@ -164,10 +166,6 @@ def _plain_content(result: object, points: Pair | None, others: Sequence[object]
     if isinstance(result, IndependenceTest):
         return _plain.independence(result, points, beside)
     raise _unknown(result)
-
-
-def _no_estimate() -> ParameterError:
-    return ParameterError("estimate", "only published MICs have one", "leave it out")
 
 
 def _unknown(result: object) -> ParameterError:
@@ -213,33 +211,33 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
 
 
-def _made(content: Content, command: str | None) -> Part:
+def _made(result: Result, command: str | None) -> Part:
     """Return all that is needed to repeat it."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    rows = {**content.facts, "version of dpmic": __version__, "date of this report": now}
+    rows = {**result.provenance(), "version of dpmic": __version__, "date of this report": now}
     shown_command = ""
     if command is not None:
-        words = (
+        said = (
             "Repeated with:"
-            if not content.private
+            if not isinstance(result, Published)
             else (
                 "This command asks the same question. With its ledger and dataset it shows this "
                 "answer again for nothing; otherwise it draws fresh noise, and costs as much again."
             )
         )
-        shown_command = f"{paragraphs(words)}<pre tabindex='0'><code>{text(command)}</code></pre>"
+        shown_command = f"{paragraphs(said)}<pre tabindex='0'><code>{text(command)}</code></pre>"
     return Part("How it was made", facts(rows) + shown_command)
 
 
-def _frame(title: str, content: Content, parts: Sequence[Part]) -> str:
+def _frame(title: str, result: Result, promise: str, parts: Sequence[Part]) -> str:
     """Return the file; its policy allows the two inline pieces by their hashes only."""
     style, script = _shipped("style.css"), _shipped("sort.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    heading = "Guarantee" if content.private else "Not private"
-    kind = "promise" if content.private else "promise exposed"
+    private = isinstance(result, Published)
+    heading, kind = ("Guarantee", "promise") if private else ("Not private", "promise exposed")
     body = "".join(
         f"<section aria-labelledby='part{i}'><h2 id='part{i}'>{text(part.heading)}</h2>"
         f"{part.markup}</section>\n"
@@ -247,27 +245,28 @@ def _frame(title: str, content: Content, parts: Sequence[Part]) -> str:
     )
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        f"{generator(__version__, private=content.private)}\n"
+        f"{generator(__version__, private=private)}\n"
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
         "<meta name='color-scheme' content='light dark'>\n"
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>\n"
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{text(title)}</h1>{paragraphs(_summary(content))}</header>\n<main>\n"
+        f"<header><h1>{text(title)}</h1>{paragraphs(_summary(result))}</header>\n<main>\n"
         f"<section class='{kind}' aria-labelledby='promise'><h2 id='promise'>{heading}</h2>"
-        f"{paragraphs(content.promise)}</section>\n{body}</main>\n"
+        f"{paragraphs(promise)}</section>\n{body}</main>\n"
         f"<footer><p>Made by dpmic {text(__version__)}.</p></footer>\n"
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 
-def _summary(content: Content) -> str:
+def _summary(result: Result) -> str:
     """Return what is to be known first, in a line."""
-    what = f"{content.facts['records (n)']} records"
-    if content.private:
-        what += f", epsilon = {content.facts['epsilon']}"
-    if "dataset" in content.facts:
-        what += f", {content.facts['dataset']}"
+    made = result.provenance()
+    what = f"{made['records (n)']} records"
+    if isinstance(result, Published):
+        what += f", epsilon = {made['epsilon']}"
+    if "dataset" in made:
+        what += f", {made['dataset']}"
     return f"{what}, reported on {datetime.now(UTC):%Y-%m-%d}"
 
 

@@ -19,22 +19,6 @@ from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest
 
-__all__ = [
-    "MOST_COLUMNS",
-    "MOST_POINTS",
-    "Axis",
-    "Bar",
-    "HeatMap",
-    "bars",
-    "figure",
-    "heat_map",
-    "histogram",
-    "meter",
-    "null",
-    "scatter",
-    "strongest_part",
-]
-
 ROW, AXIS = 42, 26
 """Pixels of a bar with its label, and of the numbers beneath."""
 
@@ -299,25 +283,15 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """What a drawing is called in the page, by its title, and in words."""
-
-    key: str
-    title: str
-    told: str
-
-
-def _plane(axes: tuple[Axis, Axis], drawn: str, mark: _Mark) -> str:
+def _plane(across: Axis, up: Axis, drawn: str, key: str, title: str, told: str) -> str:
     """Return a frame with round numbers along its axes, around what was drawn."""
-    across, up = axes
-    ids = f"{mark.key}-title {mark.key}-told"
+    ids = f"{key}-title {key}-told"
     wide = " wide" if max(len(words) for _, words in up.labels()) > NARROW else ""
     return (
         f"<svg class='plane{wide}' role='img' aria-labelledby='{ids}' height='{HEIGHT}'>"
-        f"<title id='{mark.key}-title'>{text(mark.title)}</title>"
-        f"<desc id='{mark.key}-told'>{text(mark.told)}</desc>"
-        f"<svg class='{mark.key}' width='100%' height='100%' viewBox='0 0 1000 1000' "
+        f"<title id='{key}-title'>{text(title)}</title>"
+        f"<desc id='{key}-told'>{text(told)}</desc>"
+        f"<svg class='{key}' width='100%' height='100%' viewBox='0 0 1000 1000' "
         f"preserveAspectRatio='none'>{drawn}</svg>"
         f"<rect class='frame' width='100%' height='100%'/>{_across(across)}{_up(up)}</svg>"
     )
@@ -326,11 +300,10 @@ def _plane(axes: tuple[Axis, Axis], drawn: str, mark: _Mark) -> str:
 def scatter(score: Score, points: Pair) -> str:
     """Draw points and the cuts of a score's best grid."""
     kept = _thinned(points)
-    axes = tuple(
+    across, up = (
         Axis(name, float(values.min()), float(values.max()))
         for name, values in zip(points.names, (points.x, points.y), strict=True)
     )
-    across, up = axes
     places = zip(
         (1000 * across.share(points.x[kept])).round(1).tolist(),
         (1000 - 1000 * up.share(points.y[kept])).round(1).tolist(),
@@ -346,7 +319,7 @@ def scatter(score: Score, points: Pair) -> str:
         f"{score.grid.k} rows and {score.grid.l} columns."
     )
     drawn = f"<path class='points' d='{dots}'/><path class='cuts{dense}' d='{cuts}'/>"
-    return _plane((across, up), drawn, _Mark("scatter", f"{first} and {second}", told))
+    return _plane(across, up, drawn, "scatter", f"{first} and {second}", told)
 
 
 def histogram(published: HistogramRelease) -> str:
@@ -369,7 +342,7 @@ def histogram(published: HistogramRelease) -> str:
         f"{published.m} by {published.m} cells, the fullest with {most:,} records. All counts have "
         "noise; the table beneath holds them."
     )
-    return _plane((across, up), drawn, _Mark("cells", f"Counts of {first} and {second}", told))
+    return _plane(across, up, drawn, "cells", f"Counts of {first} and {second}", told)
 
 
 def null(test: IndependenceTest) -> str:
@@ -394,7 +367,7 @@ def null(test: IndependenceTest) -> str:
         f"A histogram of {test.permutations:,} permutations from {test.null.min():.4g} to "
         f"{test.null.max():.4g}, and a line at the observed {test.statistic:.4g}."
     )
-    return _plane((across, up), drawn + line, _Mark("null", title, told))
+    return _plane(across, up, drawn + line, "null", title, told)
 
 
 def _thinned(points: Pair) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

@@ -25,8 +25,6 @@ from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pa
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
 
-__all__ = ["independence", "matrix", "score"]
-
 MOST_ROWS = 300
 STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
 HEADINGS = {"mic": "MIC", "tic": "TIC", "records": "records", "pvalue": "p", "qvalue": "q"}
@@ -42,11 +40,8 @@ def score(result: Score, points: Pair | None) -> Content:
     )
     return Content(
         title=f"{STATISTICS.get(result.statistic, result.statistic)}{names}",
-        promise=_exposed(points),
-        private=False,
         parts=(Part("The result", _statistics(result)), *_scatter(result, points)),
-        reading=(words.MIC, words.CHANCE, words.TIC, words.MINE, *([words.GRID] if points else [])),
-        facts=result.provenance(),
+        reading=(words.MIC, words.CHANCE, words.TIC, words.MINE),
     )
 
 
@@ -66,15 +61,12 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
     reading += [words.PVALUES, words.QVALUES] if result.pvalues is not None else []
     return Content(
         title=f"{name} of {plural(result.mic.size, 'pair')}",
-        promise=_exposed(points),
-        private=False,
         parts=(
             Part("At a glance", figure(heat_map(part, f"{name} of all pairs"), caption)),
             Part("Pairs and their scores", _table(result)),
             *_scatter(strong, points),
         ),
-        reading=(*reading, *([words.GRID] if points else [])),
-        facts=result.provenance(),
+        reading=tuple(reading),
     )
 
 
@@ -90,16 +82,9 @@ def independence(result: IndependenceTest, points: Pair | None, tested: Score | 
     chance = Part("Beside chance", figure(null(result), caption))
     return Content(
         title=f"Are {names} independent?",
-        promise=_exposed(points),
-        private=False,
         parts=(Part("The result", cards(numbers)), chance, *_scatter(tested, points)),
-        reading=(words.PVALUE, words.TICE, *([words.GRID] if points else [])),
-        facts=result.provenance(),
+        reading=(words.PVALUE, words.TICE),
     )
-
-
-def _exposed(points: Pair | None) -> str:
-    return words.EXPOSED.format(points="" if points is None else ", and a figure shows the records")
 
 
 def _statistics(result: Score) -> str:

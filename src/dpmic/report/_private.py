@@ -31,8 +31,6 @@ from dpmic.results import (
 from dpmic.results.pairwise import strongest
 from dpmic.results.release import BIASED
 
-__all__ = ["bounds", "counts", "independence", "matrix", "release", "screening"]
-
 Pairs = Screening | PairwiseRelease
 MOST_BARS, MOST_ROWS = 25, 300
 LEGEND = "Bar and dot: the published value. Line: the 95% interval of its noise."
@@ -50,11 +48,8 @@ def screening(result: Screening, estimate: bool) -> Content:
     about_order = words.SELECTED if selected < result.candidates else words.NOISY_ORDER
     return Content(
         title=title,
-        promise=result.guarantee,
-        private=True,
         parts=_pairs(result, estimate),
-        reading=(*_reading(result, estimate), about_order, words.EPSILON),
-        facts=result.provenance(),
+        reading=(*_reading(result, estimate), about_order),
     )
 
 
@@ -68,11 +63,8 @@ def matrix(result: PairwiseRelease, estimate: bool) -> Content:
         parts = (parts[0], _heat(result), *parts[1:])
     return Content(
         title=title,
-        promise=result.guarantee,
-        private=True,
         parts=parts,
-        reading=(*_reading(result, estimate), words.NOISY_ORDER, words.EPSILON),
-        facts=result.provenance(),
+        reading=(*_reading(result, estimate), words.NOISY_ORDER),
     )
 
 
@@ -95,11 +87,8 @@ def release(result: Release, estimate: bool) -> Content:
     drawing = bars([row], f"The {name} on its scale", told)
     return Content(
         title=f"{name} of {first} and {second}",
-        promise=result.guarantee,
-        private=True,
         parts=(Part("The result", cards(numbers) + figure(drawing, _legend(estimate))),),
-        reading=(words.MIC, words.CHANCE, *_noise_words(estimate), words.EPSILON),
-        facts=result.provenance(),
+        reading=(words.MIC, words.CHANCE, *_noise_words(estimate)),
     )
 
 
@@ -122,14 +111,11 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
     )
     return Content(
         title=f"Histogram of {first} and {second}",
-        promise=result.guarantee,
-        private=True,
         parts=(
             Part("The result", cards(numbers)),
             Part("The noisy histogram", figure(histogram(result), caption) + _counts(result)),
         ),
-        reading=(words.MIC, words.COUNTS, *guess, words.MINE, words.EPSILON),
-        facts=result.provenance(),
+        reading=(words.MIC, words.COUNTS, *guess, words.MINE),
     )
 
 
@@ -142,11 +128,8 @@ def bounds(result: BoundsEstimate) -> Content:
         numbers["with probability"] = f"{format_complement(result.failure)} or more"
     return Content(
         title=f"Range of {result.name}",
-        promise=result.guarantee,
-        private=True,
         parts=(Part("The result", cards(numbers)),),
-        reading=(words.OUTSIDE, words.EPSILON),
-        facts=result.provenance(),
+        reading=(words.OUTSIDE,),
     )
 
 
@@ -159,16 +142,12 @@ def independence(result: IndependenceRelease) -> Content:
     }
     return Content(
         title=f"Are {first} and {second} independent?",
-        promise=result.guarantee,
-        private=True,
         parts=(Part("The result", cards(numbers)),),
         reading=(
             words.PVALUE,
             "Cramer's V compares the ranks of the two columns, from 0 for no relation to 1; with "
             "its noise it may lie outside. It is not a MIC.",
-            words.EPSILON,
         ),
-        facts=result.provenance(),
     )
 
 

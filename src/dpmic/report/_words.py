@@ -2,28 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CHANCE",
-    "COUNTS",
-    "EPSILON",
-    "ESTIMATE",
-    "EXPOSED",
-    "GRID",
-    "INTERVAL",
-    "MIC",
-    "MINE",
-    "NOISY_ORDER",
-    "OUTSIDE",
-    "PVALUE",
-    "PVALUES",
-    "QVALUES",
-    "SELECTED",
-    "SEVERAL",
-    "TIC",
-    "TICE",
-    "VALUE",
-]
-
 MIC = (
     "A MIC (Maximal Information Coefficient) of 0 means that one column tells nothing about the "
     "other; 1 means that one follows from the other, along a line or along any curve. In few "

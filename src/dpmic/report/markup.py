@@ -7,23 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = [
-    "Cell",
-    "Column",
-    "Content",
-    "Part",
-    "cards",
-    "decimals",
-    "facts",
-    "pair",
-    "paragraphs",
-    "plural",
-    "shorten",
-    "table",
-    "text",
-    "visible",
-]
-
 JOINERS = "\u200c\u200d"
 """Format characters that ordinary names of some languages hold; the others can reorder a line."""
 
@@ -38,30 +21,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A page but for its frame: all texts are plain but for the markup of parts.
+    """What a page shows of one kind of result: all texts are plain but for the markup of parts.
 
     Attributes
     ----------
     title : str
         What the page is called unless the caller names it.
-    promise : str
-        The sentences on top: the guarantee, or that there is none.
-    private : bool
-        Which of the two it is.
     parts : tuple of Part
         The numbers and figures.
     reading : tuple of str
         How to read them, in plain words.
-    facts : dict
-        All that is needed to repeat it.
     """
 
     title: str
-    promise: str
-    private: bool
     parts: tuple[Part, ...]
     reading: tuple[str, ...]
-    facts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

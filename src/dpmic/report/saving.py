@@ -8,8 +8,6 @@ from pathlib import Path
 from dpmic import _io
 from dpmic.errors import ParameterError, safe_repr
 
-__all__ = ["generator", "refuse_unwritable", "save"]
-
 MARK = "<meta name='generator' content='dpmic "
 EXPOSED = "not private"
 NEAR = 1_000

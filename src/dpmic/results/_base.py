@@ -16,20 +16,6 @@ from numpy.typing import NDArray
 
 from dpmic.errors import InputError
 
-__all__ = [
-    "INFINITE",
-    "MATRIX",
-    "NUMBERS",
-    "Fact",
-    "Form",
-    "Result",
-    "as_metadata",
-    "flatten",
-    "html_table",
-    "plain",
-    "read_only",
-]
-
 
 class Fact(NamedTuple):
     """One line of a display: what it is called, its text and perhaps what that means."""
@@ -251,7 +237,7 @@ def _rows_without_gaps(matrix: NDArray[np.float64]) -> list[list[float]]:
     return [row[~np.isnan(row)].tolist() for row in matrix]
 
 
-def _square(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+def square(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Return a square matrix from the beginnings of its rows, with NaN elsewhere."""
     matrix = np.full((len(rows), len(rows)), np.nan)
     for i, row in enumerate(rows):
@@ -278,7 +264,7 @@ INFINITE = as_metadata(
     Form(lambda c: c, lambda c: "inf" if math.isinf(c) else c, float)  # JSON has no infinity
 )
 """A number that may be infinite."""
-MATRIX = as_metadata(Form(read_only, _rows_without_gaps, _square))
+MATRIX = as_metadata(Form(read_only, _rows_without_gaps, square))
 """A characteristic matrix: rows have NaN after their last entry."""
 NUMBERS = as_metadata(Form(_or_none, _without_nan))
 """An array of one axis, NaN where there is no number; or None."""

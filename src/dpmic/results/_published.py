@@ -12,8 +12,6 @@ from typing import Any
 from dpmic._format import format_ceil
 from dpmic.results._base import Fact, Result, flatten, html_table
 
-__all__ = ["PrivacyUnit", "Published", "PublishedPair"]
-
 LONGEST_NUMBER = 25
 """Characters of a float in JSON, and one to spare."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from dpmic._format import format_floor
 from dpmic.results._base import Fact, Result, html_table
 
-__all__ = ["AuditBound"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditBound(Result):

@@ -12,8 +12,6 @@ from dpmic._validate import Interval
 from dpmic.results._base import Fact
 from dpmic.results._published import Published
 
-__all__ = ["BoundsEstimate"]
-
 MOST_DRAWN = 80
 """Characters of two ends, a count and whether a range was found."""
 

@@ -18,8 +18,6 @@ from dpmic.results._published import PublishedPair
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["IndependenceRelease", "IndependenceTest"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class IndependenceTest(Result):

@@ -31,8 +31,6 @@ from dpmic.results._base import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST_LISTED", "Pairing", "Pairwise", "listed", "ranked", "strongest"]
-
 MOST_LISTED = 10
 """Pairs in the text and the HTML of a result."""
 
@@ -133,11 +131,7 @@ def _read(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return plain | {"c": math.inf} if plain.get("c") == "inf" else plain
 
 
-def _tuple(names: Any) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names)
-
-
-NAMES = as_metadata(Form(_tuple, PLAIN.write))
+NAMES = as_metadata(Form(lambda names: None if names is None else tuple(names), PLAIN.write))
 PARAMETERS = as_metadata(Form(PLAIN.keep, _written, _read))
 COUNTS = as_metadata(Form(_integers, NUMBERS["form"].write))
 
@@ -193,7 +187,7 @@ class Pairwise(Result):
                     f"there are {self._count} pairs",
                     "pass a number for each",
                 )
-        if self.pvalues is not None and not np.all(_within(self.pvalues)):
+        if self.pvalues is not None and np.any((self.pvalues < 0) | (self.pvalues > 1)):
             raise InputError("pvalues", "one is not between 0 and 1", "pass probabilities")
 
     @property
@@ -352,7 +346,3 @@ class Pairwise(Result):
     def _repr_html_(self) -> str:
         fixed = {"statistic": self.statistic, "size": self._size(), **self._fixed()}
         return html_table([*self.facts(), *(Fact(*row) for row in fixed.items())])
-
-
-def _within(pvalues: Floats) -> NDArray[np.bool_]:
-    return np.isnan(pvalues) | ((pvalues >= 0) & (pvalues <= 1))

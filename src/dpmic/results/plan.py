@@ -13,8 +13,6 @@ from dpmic.results._base import PLAIN, Fact, Form, Result, as_metadata
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Expected", "Plan", "Quantity"]
-
 Quantity = Literal["value", "estimate"]
 
 HEADS = ("mechanism", "bounds", "noise scale", "error", "(90%)")

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from dpmic.data import Backend, build
 from dpmic.errors import ParameterError
 from dpmic.results import uncertainty
-from dpmic.results._base import Fact
+from dpmic.results._base import Fact, square
 from dpmic.results._published import PublishedPair
 from dpmic.results.score import MineStatistics
 from dpmic.statistics import summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["BIASED", "HistogramRelease", "Release"]
 
 Table = tuple[tuple[int, ...], ...]
 
@@ -212,10 +210,7 @@ class HistogramRelease(MineStatistics, Release):
     @property
     def matrix(self) -> NDArray[np.float64]:
         """The characteristic matrix of the histogram, as :attr:`dpmic.Score.matrix`."""
-        matrix = np.full((len(self.entries), len(self.entries)), np.nan)
-        for place, row in zip(matrix, self.entries, strict=True):
-            place[: len(row)] = row
-        return matrix
+        return square(self.entries)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Refuse: no useful bound is known on how far noise in the counts moves the MIC."""

@@ -16,8 +16,6 @@ from dpmic.statistics import summaries
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Grid", "MineStatistics", "Score"]
-
 Floats = NDArray[np.float64]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -23,8 +22,6 @@ from dpmic.results.pairwise import listed, ranked, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["PairwiseRelease", "ScoredPairs", "Screening"]
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -54,10 +51,11 @@ class ScoredPairs(Published):
     scale: float
     granularity: float
 
-    @property
-    @abstractmethod
-    def _named(self) -> Pairs:
-        """The pairs in the order of the values."""
+    if TYPE_CHECKING:  # a field of one subclass, and a property of the other
+
+        @property
+        def pairs(self) -> Pairs:
+            """The pairs in the order of the values."""
 
     @property
     def _noise(self) -> uncertainty.Noise:
@@ -101,8 +99,8 @@ class ScoredPairs(Published):
         """
         ends = self.interval()
         columns: dict[str, Sequence[Any]] = {
-            "x": [x for x, _ in self._named],
-            "y": [y for _, y in self._named],
+            "x": [x for x, _ in self.pairs],
+            "y": [y for _, y in self.pairs],
             "value": self.values,
             "low": [low for low, _ in ends],
             "high": [high for _, high in ends],
@@ -129,7 +127,7 @@ class ScoredPairs(Published):
 
     def _leading(self) -> list[tuple[int, tuple[str, str]]]:
         """Return the pairs of the largest values, with their positions."""
-        pairs = self._named
+        pairs = self.pairs
         return [(i, pairs[i]) for i in strongest(np.array(self.values)).tolist()]
 
     def _listing(self) -> Sequence[str]:
@@ -143,7 +141,7 @@ class ScoredPairs(Published):
         numbers = (self.sensitivity, self.scale, self.granularity)
         return (
             super()._sound()
-            and 0 < len(self.values) == len(self.estimates) == len(self._named)
+            and 0 < len(self.values) == len(self.estimates) == len(self.pairs)
             and all(0 <= v <= 1 for v in (*self.values, *self.estimates))
             and all(0 < v < math.inf for v in numbers)
         )
@@ -175,10 +173,6 @@ class Screening(ScoredPairs):
     selection_epsilon: float
     values_epsilon: float
     selection_scale: float
-
-    @property
-    def _named(self) -> Pairs:
-        return self.pairs
 
     @property
     def guarantee(self) -> str:
@@ -256,10 +250,6 @@ class PairwiseRelease(ScoredPairs):
     names: tuple[str, ...]
     delta: float
     noise: str
-
-    @property
-    def _named(self) -> Pairs:
-        return self.pairs
 
     @property
     def _noise(self) -> uncertainty.Noise:

@@ -19,20 +19,6 @@ if TYPE_CHECKING:
     from dpmic.results.release import HistogramRelease, Release
     from dpmic.results.screening import ScoredPairs
 
-__all__ = [
-    "ESTIMATE_COVERS",
-    "NAMED_BEFOREHAND",
-    "NOISE_COVERS",
-    "Evidence",
-    "KnownEstimates",
-    "Noise",
-    "half_width",
-    "known_estimates",
-    "level_of",
-    "mean",
-    "noise_interval",
-]
-
 Noise = Literal["laplace", "gaussian"]
 
 NOISE_COVERS = "95%; covers the privacy noise, not sampling error"
