@@ -190,8 +190,8 @@ def test_a_stored_answer_needs_no_consent(run, answering, command):
     assert ledger.spent == pytest.approx(1)
 
 
-def test_what_was_charged_is_finished_unasked(run, monkeypatch):
-    """As after a crash between the charge and the answer."""
+def test_what_was_charged_is_finished_at_no_cost(run, monkeypatch):
+    """As after a crash between the charge and the answer; something is drawn, so it is asked."""
     ledger = budget(run, "1")
     given = (*RELEASE, "--one-row-per-person", *KEPT)
     with monkeypatch.context() as patch:
@@ -201,7 +201,8 @@ def test_what_was_charged_is_finished_unasked(run, monkeypatch):
         code, _, err = run(*given, "--yes")
     assert code == 130
     assert "the same command finishes it at no cost" in err
-    assert run(*given)[0] == 0
+    assert "nobody can be asked" in run(*given)[2]
+    assert run(*given, "--yes")[0] == 0
     assert len(ledger.history()) == 1
 
 

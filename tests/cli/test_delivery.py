@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import commands
 import pyarrow as pa
@@ -16,6 +17,7 @@ from pyarrow import csv
 
 import dpmic
 from dpmic.cli import _output
+from dpmic.cli.spending import Consent
 from dpmic.privacy import release as releases
 
 DPMIC = [sys.executable, "-m", "dpmic"]
@@ -365,3 +367,14 @@ def test_a_test_shows_chance_and_the_points(run, tmp_path):
     page = (tmp_path / "t.html").read_text()
     assert "TICe of the permutations" in page
     assert "Each dot is a record" in page
+
+
+def test_a_charge_without_an_answer_is_asked_about():
+    """It costs nothing more, but something would be drawn and published."""
+    consent = Consent(terms=None, yes=False, answered=())
+    entry = SimpleNamespace(answer=None)
+    query = SimpleNamespace(stored=lambda: entry, check=lambda: None)
+    with pytest.raises(dpmic.ParameterError, match="nobody can be asked"):
+        consent._ask(query, None)
+    entry.answer = "{}"
+    consent._ask(query, None)

@@ -46,7 +46,7 @@ def test_a_quotation_mark_that_is_not_closed(run, tmp_path, rows, ending):
     lines[-40] = '9,9,"oops'
     text = "a,b,note\n" + "\n".join(lines) + "\n"
     (tmp_path / f"q.{ending}").write_text(text.replace(",", "\t" if ending == "tsv" else ","))
-    assert f"q.{ending}: {UNCLOSED}; close it" in refused(run("score", f"q.{ending}", "a", "b"))
+    assert f"q.{ending}: {UNCLOSED}, or stands in a value" in refused(run("score", f"q.{ending}", "a", "b"))
     line = refused(release(run, f"q.{ending}"))
     assert UNCLOSED in line
     assert not any(character.isdigit() for character in line)
@@ -139,7 +139,6 @@ def test_declared_types_tell_people_apart(tmp_path, ending, values, expected):
         ("h.csv", '"34";"HIV"\n"35";"well"\n'),
         ("h.csv", "34,56000,HIV\n35,1000,well\n"),
         ("h.csv", "2026-01-31,HIV\n2026-02-01,well\n"),
-        ("h.csv", '"x\n34,HIV\n35,"well\n1,2\n'),
         ("h.tsv", "34,HIV\n35,well\n"),
     ],
 )

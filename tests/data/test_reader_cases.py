@@ -107,6 +107,13 @@ REFUSED = {
     "absent name": ("x,z\n1,2\n", "'y': there is no such column"),
     "unclosed quotation mark": ('x,y\n1,2\n"3,4\n', "a quotation mark is not closed"),
     "quotation mark in a value": ('x,y\n5",2\n', "a quotation mark is not closed"),
+    "two marks in values": ('z,x,y\n8" pipe,1,2\n6" pipe,3,4\n', "a quotation mark is not closed"),
+    "two unclosed marks": ('z,x,y\n"a,1,2\nb,3,4\n"c,5,6\n', "a quotation mark is not closed"),
+    "a mark in a value and an unclosed one": (
+        'z,x,y\na"b,1,2\nb,3,4\n"c,5,6\n',
+        "a quotation mark is not closed",
+    ),
+    "text behind a closing mark": ('z,x,y\n"a"b,1,2\n', "a quotation mark is not closed"),
     "other separator": ("x;y\n1;2\n", "its header is one column"),
     "decimal comma": ('x,y\n"1,5",2\n1,3\n', "not a number"),
     "text": ("x,y\nAnn,1\n2,3\n", "not a number"),

@@ -186,3 +186,28 @@ def test_why_nobody_is():
     box = ((0, 2), (0, 2))
     assert dpmic.micr(x, y, bounds=box).mic < 0.1
     assert dpmic.micr(np.where(lost, 0, x), np.where(lost, 0, y), bounds=box).mic > 0.7
+
+
+def test_blocks_end_where_records_do(tmp_path, monkeypatch):
+    """Whatever the size of a block: lines in quotation marks are no records."""
+    lines = [f'{i},{i % 7},"line one\n7,7,""line"" two"\n' for i in range(200)]
+    path = tmp_path / "notes.csv"
+    path.write_text("x,y,note\n" + "".join(lines))
+    for block in (64, 100, 1000, 2**20):
+        monkeypatch.setattr(_text, "BLOCK", block)
+        assert load(str(path), ["x", "y"]).to_pydict()["x"] == list(range(200))
+    path.write_text('x,y,note\n1,1,an 8" pipe\n' + "".join(lines) + '1,1,a 6" pipe\n')
+    for block in (64, 100, 1000, 2**20):
+        monkeypatch.setattr(_text, "BLOCK", block)
+        with pytest.raises(dpmic.InputError, match="quotation mark"):
+            load(str(path), ["x", "y"])
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_the_first_line_alone_says_how_values_are_separated(tmp_path, monkeypatch, newline):
+    text = newline.join(["x\ty\tnote", "1\t2\ty, z", "3\t4\t;", ""])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert load("-", ["x", "y"]).to_pydict() == {"x": [1, 3], "y": [2, 4]}
+    one = tmp_path / "one.csv"
+    one.write_bytes(newline.join(["a", "1", "2", ""]).encode())
+    assert load(str(one), ["a"]).num_rows == 2

@@ -72,6 +72,7 @@ def test_a_query_says_what_will_be_published(monkeypatch, ledger):
             assert f"within {result.half_width:.2g} of the score" in query.noise_in_words
         for word in (query.publishes, f"n={query.n}", "epsilon="):
             assert word in repr(query)
+        assert "NaN" not in repr(vars(query)), name  # the values of a column
         with pytest.raises(dataclasses.FrozenInstanceError):
             query.person = "another"
         with pytest.raises(TypeError, match="a query refers to private data"):

@@ -69,9 +69,7 @@ class Consent:
 
         charged = {**vars(account), "ledger": account.ledger and opened(account.ledger)}
         protected, answered = _unit(unit, several)
-        checked = Terms(
-            person=protected.person, rows_per_person=protected.rows, **charged, **terms
-        )
+        checked = Terms(person=protected.person, rows_per_person=protected.rows, **charged, **terms)
         if yes and protected.person is None:
             _output.note(f"note: protects {protected.planned(PERSON)}")
         if yes and account.ledger is None:
@@ -118,8 +116,9 @@ class Consent:
 
     def _ask(self, query: Query[Any], expected: str | None) -> None:
         """Show what would be run and ask; a refusal raises :class:`Declined`."""
-        if self.yes or query.stored() is not None:  # charged before: nothing is spent
-            return
+        entry = query.stored()
+        if self.yes or (entry is not None and entry.answer is not None):
+            return  # nothing is drawn, and nothing spent
         query.check()
         if not _asking():
             raise _nobody()

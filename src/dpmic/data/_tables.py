@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
@@ -36,8 +36,8 @@ _LABELS = (int, np.integer, tuple)  # what pandas calls columns by, besides text
 class Pair:
     """Two columns of the same records, complete and finite, with their names."""
 
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: NDArray[np.float64] = field(repr=False)
+    y: NDArray[np.float64] = field(repr=False)
     names: tuple[str, str]
 
 
@@ -48,7 +48,7 @@ class Source:
     ``named``: whether each has a name of its own.
     """
 
-    columns: tuple[Any, ...]
+    columns: tuple[Any, ...] = field(repr=False)
     names: tuple[str, ...]
     named: bool
 
@@ -192,6 +192,10 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
     for row, value in enumerate(person):
         if not isinstance(value, Hashable) or isinstance(value, tuple):
             raise InputError(f"column {name}", "these are not names or numbers", "pass one column")
+        if hasattr(value, "as_py"):  # a scalar of pyarrow
+            value = value.as_py()
+        if isinstance(value, bytes):
+            value = value.decode(errors="surrogateescape")
         if isinstance(value, str):
             value = value.strip()
         absent = value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -92,8 +92,10 @@ class Text:
         self._dialect = dialect
         self._listed = listed
         self._error = UnreadableError if several else InputError
-        self._begin = source.read(BLOCK)
-        self.consumed = len(self._begin)
+        begin = source.read(BLOCK)
+        self.consumed = len(begin)
+        self._complete = len(begin) < BLOCK
+        self._begin = begin.removeprefix(codecs.BOM_UTF8)
         if dialect.skip:
             lines = self._begin.splitlines(keepends=True)
             self._begin = b"".join(lines[dialect.skip :])
@@ -114,10 +116,8 @@ class Text:
         dialect, begin = self._dialect, self._begin
         if begin.startswith(BINARY):
             raise self._error(self._place, "this is not text", "give binary files by their name")
-        if len(begin) < BLOCK:  # all there is: nothing below would say it as well
-            self._refuse_unclosed(self._marks(begin))
         text = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode(begin)
-        first = text.strip().partition("\n")[0].strip()
+        first = re.split(r"[\r\n]", text.strip(), maxsplit=1)[0].strip()
         delimiter = dialect.delimiter or ("\t" if "\t" in first and "," not in first else ",")
         names, skipped = self._first_record(text, delimiter)
         if any("\udc80" <= character <= "\udcff" for name in names for character in name):
@@ -127,6 +127,8 @@ class Text:
         if dialect.numbered:
             return tuple(f"f{i}" for i in range(len(names))), dialect.skip_after, delimiter
         self._check_header(names, first, delimiter)
+        if self._complete:  # nothing below would say it as well
+            self._refuse_stray_marks(begin, delimiter)
         return names, skipped + dialect.skip_after, delimiter
 
     def _first_record(self, text: str, delimiter: str) -> tuple[tuple[str, ...], int]:
@@ -168,7 +170,7 @@ class Text:
     def _blocks(self) -> Iterator[bytes]:
         """Yield the text in blocks that end where a record does."""
         newline = b"\n" if b"\n" in self._begin else b"\r"
-        block, marks = self._begin, 0
+        block = self._begin
         while True:
             more = self._source.read(BLOCK)
             self.consumed += len(more)
@@ -176,21 +178,15 @@ class Text:
                 block += newline  # or pyarrow would not find the end of a header without records
             end = self._end_of_records(block, newline) if more else len(block)
             if end:
-                marks += self._marks(block[:end])
+                self._refuse_stray_marks(block[:end], self._delimiter)
                 yield block[:end]
             elif len(block) > LONGEST_RECORD:
                 reason = f"a record is longer than {LONGEST_RECORD // 2**20} MiB"
                 remedy = "check its quotation marks and the ends of its lines"
                 raise self._error(self._place, reason, remedy)
             if not more:
-                self._refuse_unclosed(marks)
                 return
             block = block[end:] + more
-
-    def _marks(self, block: bytes) -> int:
-        """Count the quotation marks, without those that are escaped."""
-        quote = self._dialect.quote
-        return 0 if quote is None else self._unescaped(block).count(quote.encode())
 
     def _unescaped(self, block: bytes) -> bytes:
         """Return a block of the same length, in which escaped characters mean nothing."""
@@ -211,11 +207,22 @@ class Text:
             end = newline_at
         return 0
 
-    def _refuse_unclosed(self, marks: int) -> None:
-        """Refuse an odd number of quotation marks: the last would hide all that follows it."""
-        if marks % 2:
-            remedy = "close it; in a value in quotation marks, write such a mark twice"
-            raise self._error(self._place, "a quotation mark is not closed", remedy)
+    def _refuse_stray_marks(self, block: bytes, delimiter: str) -> None:
+        """Refuse quotation marks but those around a value, and those written twice in it.
+
+        Parsers differ about others, and where such a mark closes, all records in between are
+        one. A block without them ends where a record does, whoever looks.
+        """
+        quote = (self._dialect.quote or "").encode()
+        if not quote or quote not in block:
+            return
+        mark, ends = re.escape(quote), re.escape(delimiter.encode()) + rb"\r\n"
+        quoted = rb"(?:\A|(?<=[%b]))%b(?:[^%b]++|%b%b)*+%b(?=[%b]|\Z)"
+        quoted %= ends, mark, mark, mark, mark, mark, ends
+        if quote in re.sub(quoted, b"", self._unescaped(block)):
+            reason = "a quotation mark is not closed, or stands in a value without them"
+            remedy = "put such a value in quotation marks, and write the mark in it twice"
+            raise self._error(self._place, reason, remedy)
 
     def _parsed(self, block: bytes, skipped: int, places: Sequence[int]) -> Any:
         """Return the columns at some places of one block, as batches of text.

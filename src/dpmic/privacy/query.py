@@ -273,7 +273,7 @@ class Query(ABC, Generic[Result]):
 
     @private
     def run(self) -> Result:
-        """Return the one answer, from the ledger if this was asked before."""
+        """Return the answer: with a ledger the one there is, without one a new draw each time."""
         ledger: Ledger | None = self.terms.ledger
         if ledger is None:
             published = self.publish(self.compute(self.read()))
