@@ -46,7 +46,9 @@ def test_a_quotation_mark_that_is_not_closed(run, tmp_path, rows, ending):
     lines[-40] = '9,9,"oops'
     text = "a,b,note\n" + "\n".join(lines) + "\n"
     (tmp_path / f"q.{ending}").write_text(text.replace(",", "\t" if ending == "tsv" else ","))
-    assert f"q.{ending}: {UNCLOSED}, or stands in a value" in refused(run("score", f"q.{ending}", "a", "b"))
+    assert f"q.{ending}: {UNCLOSED}, or stands in a value" in refused(
+        run("score", f"q.{ending}", "a", "b")
+    )
     line = refused(release(run, f"q.{ending}"))
     assert UNCLOSED in line
     assert not any(character.isdigit() for character in line)
