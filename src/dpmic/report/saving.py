@@ -105,9 +105,7 @@ def _file(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(os.path.realpath(path))
     except (TypeError, ValueError):
-        raise ParameterError(
-            f"path = {safe_repr(path)}", "it is not a path", "pass a name"
-        ) from None
+        raise ParameterError(f"path = {safe_repr(path)}", "it is no path", "pass a name") from None
 
 
 def _mode(text: str) -> int:
