@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,11 +31,9 @@ def counting(what: str, total: int, done: int = 0) -> Iterator[Callable[[int], N
         yield advance
 
 
-@contextmanager
-def reading() -> Iterator[Callable[[int, int | None], None]]:
+def reading() -> AbstractContextManager[Callable[[int, int | None], None]]:
     """Show how much of a file was read; call what is handed out with the bytes, and all bytes."""
-    with _bar("reading", 0, numbers=False) as update:
-        yield update
+    return _bar("reading", 0, numbers=False)
 
 
 @contextmanager

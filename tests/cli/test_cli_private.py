@@ -12,6 +12,7 @@ import pytest
 from sweeps import sweep
 
 import dpmic
+from dpmic.cli import _application
 from dpmic.privacy import _guards
 
 RELEASE = ("release", "people.csv", "a", "b", "--epsilon", "1", *commands.BOUNDS)
@@ -220,6 +221,14 @@ def test_what_is_shown_is_what_runs(run, answering, monkeypatch):
         one, other = shown
         assert one is other
         shown.clear()
+
+
+def test_private_commands_share_their_options():
+    shared = {"one_row", "person", "ledger", "dataset", "name", "allow_large_epsilon", "yes"}
+    for name in ("release", "screen", "bounds", "test"):
+        options = {option.name for option in _application.command().commands[name].params}
+        assert shared | {"as_json", "as_csv"} <= options, name
+        assert ("rows" in options) == (name != "test")
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,9 @@ from typer.main import get_command
 from dpmic.cli import (
     _output,
     _shell,
-    bounds,
     demo,
     independence,
     ledger,
-    matrix,
     plan,
     release,
     reproduce,
@@ -39,12 +37,12 @@ app = typer.Typer(
 )
 for name, function, example in (
     ("score", score.score, score.EXAMPLE),
-    ("matrix", matrix.matrix, matrix.EXAMPLE),
+    ("matrix", score.matrix, score.EXAMPLE_MATRIX),
     ("test", independence.independence, independence.EXAMPLE),
     ("plan", plan.plan, plan.EXAMPLE),
     ("release", release.release, release.EXAMPLE),
     ("screen", screen.screen, screen.EXAMPLE),
-    ("bounds", bounds.bounds, bounds.EXAMPLE),
+    ("bounds", release.bounds, release.EXAMPLE_BOUNDS),
     ("audit", plan.audit, plan.EXAMPLE_AUDIT),
     ("reproduce", reproduce.reproduce, reproduce.EXAMPLE),
     ("demo", demo.demo, demo.EXAMPLE),
@@ -75,9 +73,6 @@ def _run(words: list[str], debug: bool) -> int:
         with _output.stdout():
             code = command()(words, prog_name="dpmic", standalone_mode=False)
     except SystemExit as stopped:
-        # typer ends so where a pipe was closed while it printed help.
-        if isinstance(stopped.__context__, BrokenPipeError):
-            return 0
         return stopped.code if isinstance(stopped.code, int) else 0
     except BaseException as error:
         return _shell.fail(error, debug=debug)

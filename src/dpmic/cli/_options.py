@@ -34,53 +34,37 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same permutati
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=LOW:HIGH", help="What a column can mean; once for each, never from the data."
+        metavar="NAME=LOW:HIGH",
+        help="The range a column can have, from what it means, never from the data; repeatable.",
     ),
 ]
 BoundsFile = Annotated[
-    Path | None,
-    typer.Option(metavar="TOML", help="A file with a [bounds] table: age = [0, 120]."),
+    Path | None, typer.Option(metavar="TOML", help="A file with a [bounds] table: age = [0, 120].")
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print it as CSV.")]
 Report = Annotated[
-    Path | None,
-    typer.Option(metavar="HTML", help="Write a self-contained page too."),
+    Path | None, typer.Option(metavar="HTML", help="Write a self-contained page too.")
 ]
-Overwrite = Annotated[
-    bool,
-    typer.Option("--overwrite", help="The report may take an earlier one's place."),
-]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing report.")]
 
 Epsilon = Annotated[float, typer.Option(help="The privacy loss; a smaller one protects more.")]
-OneRow = Annotated[
-    bool,
-    typer.Option("--one-row-per-person", help="Each row is another person."),
-]
+OneRow = Annotated[bool, typer.Option("--one-row-per-person", help="Each row is another person.")]
 Person = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Names the person; of each only the first row is used.",
-    ),
+    typer.Option(metavar="COLUMN", help="Names the person; of each only the first row is used."),
 ]
 AllowLarge = Annotated[
-    bool,
-    typer.Option("--allow-large-epsilon", help="Allow epsilon above 10 (weak protection)."),
+    bool, typer.Option("--allow-large-epsilon", help="Allow epsilon above 10 (weak protection).")
 ]
 AllowNoisy = Annotated[
-    bool,
-    typer.Option("--allow-noisy", help="Publish even values that noise hides."),
+    bool, typer.Option("--allow-noisy", help="Publish even values that noise hides.")
 ]
 Estimate = Annotated[
-    bool,
-    typer.Option("--estimate", help="Show the estimate of MIC* with its own interval, too."),
+    bool, typer.Option("--estimate", help="Show the estimate of MIC* with its own interval, too.")
 ]
-Yes = Annotated[
-    bool,
-    typer.Option("--yes", "-y", help="Spend without being asked."),
-]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend without being asked.")]
 
 
 @dataclass(frozen=True)

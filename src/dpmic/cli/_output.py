@@ -104,9 +104,7 @@ def table(
 
     rows = [[visible(cell) for cell in row] for row in rows]
     shape = Table(
-        box=box.SIMPLE_HEAD if heads else box.SIMPLE,
-        show_header=bool(heads),
-        pad_edge=False,
+        box=box.SIMPLE_HEAD if heads else box.SIMPLE, show_header=bool(heads), pad_edge=False
     )
     for i in range(max(map(len, (heads, *rows)), default=0)):
         cells = [row[i] for row in rows if i < len(row)]
@@ -147,7 +145,7 @@ def stdout() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except SystemExit as stopped:
-        if isinstance(stopped.__context__, BrokenPipeError):  # as rich ends where a pipe is closed
+        if isinstance(stopped.__context__, BrokenPipeError):  # as typer and rich end then
             raise ClosedPipe from None
         raise
     except OSError as error:

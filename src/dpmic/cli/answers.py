@@ -35,19 +35,16 @@ def test(result: results.IndependenceTest, x: str, y: str) -> Answer:
     return _facts(result, f"Are {x} and {y} independent?", result.facts(), record)
 
 
-def private_test(result: results.IndependenceRelease) -> Answer:
-    """Answer whether two columns are independent, privately."""
-    return _private(result, result.facts(), result.record())
-
-
-def release(result: results.Release, estimate: bool = False) -> Answer:
-    """Answer with a published score."""
-    return _private(result, result.facts(estimate=estimate), result.record(estimate=estimate))
+def published(result: Any, **options: bool) -> Answer:
+    """Answer with the facts of a published result, and its guarantee below."""
+    title = f"{result.title} (private)"
+    answer = _facts(result, title, result.facts(**options), result.record(**options))
+    return replace(answer, below=[result.guarantee])
 
 
 def bounds(result: results.BoundsEstimate) -> Answer:
     """Answer with a published range, and how a file of bounds has it."""
-    answer = _private(result, result.facts(), result.record())
+    answer = published(result)
     if not result.found:
         return answer
     ends = f"{json.dumps(result.name)} = [{result.low!r}, {result.high!r}]"
@@ -59,16 +56,6 @@ def audit(result: results.AuditBound) -> Answer:
     record = result.record()
     answer = _facts(result, result.title, result.facts(), record)
     return replace(answer, json=lambda: json.dumps(record))
-
-
-def _private(
-    result: results.Release | results.IndependenceRelease | results.BoundsEstimate,
-    facts: Sequence[Fact],
-    record: dict[str, Any],
-) -> Answer:
-    """Answer with a published result, and its guarantee below."""
-    answer = _facts(result, f"{result.title} (private)", facts, record)
-    return replace(answer, below=[result.guarantee])
 
 
 def _facts(

@@ -17,14 +17,8 @@ from dpmic.errors import ParameterError
 EXAMPLE = "dpmic test survey.csv age income, or with --epsilon 1 --one-row-per-person privately"
 
 Permutations = Annotated[int | None, typer.Option(min=1, help="To compare with; 10,000.")]
-Epsilon = Annotated[
-    float | None,
-    typer.Option(help="Test privately, at this privacy loss."),
-]
-Draws = Annotated[
-    int | None,
-    typer.Option(help="Independent columns to compare with; 999."),
-]
+Epsilon = Annotated[float | None, typer.Option(help="Test privately, at this privacy loss.")]
+Draws = Annotated[int | None, typer.Option(help="Independent columns to compare with; 999.")]
 
 
 def independence(
@@ -64,7 +58,7 @@ def independence(
     consent = Consent.sought(unit, account, yes, several=False, epsilon=epsilon)
     table = inputs.read(file, [x, y], person=consent.terms.person, private=True)
     query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
-    consent.publish(out, "testing", query, answers.private_test)
+    consent.publish(out, "testing", query, answers.published)
 
 
 def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:

@@ -131,13 +131,17 @@ def bounds_of_pair(
             raise ParameterError(
                 f"--bounds {name}", "that column is not scored", f"give those of {x} and {y}"
             )
-    known = bounds(written, file)
-    for name in (x, y):
+    return of_columns([x, y], bounds(written, file))
+
+
+def of_columns(columns: Sequence[str], known: Mapping[str, Ends]) -> dict[str, Ends]:
+    """Return the intervals of some columns, each of which needs one."""
+    for name in columns:
         if name not in known:
             raise ParameterError(
                 "--bounds", f"{name} has none", f"add --bounds {name}=LOW:HIGH, from what it means"
             )
-    return {name: known[name] for name in (x, y)}
+    return {name: known[name] for name in columns}
 
 
 def _from_toml(file: Path) -> dict[str, Ends]:

@@ -22,7 +22,7 @@ Of = StrEnum("Of", ["value", "estimate"])
 def plan(
     n: Annotated[int | None, typer.Option("--n", help="The number of records.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="The privacy loss.")] = None,
-    error: Annotated[float | None, typer.Option(help="The wished distance from MIC*.")] = None,
+    error: Annotated[float | None, typer.Option(help="The target distance from MIC*.")] = None,
     of: Annotated[Of, typer.Option(help="Of which number --error speaks.")] = Of.value,
     rows: Annotated[
         int, typer.Option("--rows-per-person", min=1, help="At most so many rows of a person.")
@@ -33,9 +33,9 @@ def plan(
 ) -> None:
     """Tell the expected error of a release beforehand.
 
-    Or the smallest n or epsilon that reaches a wished error. Nothing is spent.
+    Or the smallest n or epsilon that reaches a target error. Nothing is spent.
 
-    Give two of --n, --epsilon and --error.
+    Give exactly two of --n, --epsilon and --error.
     """
     from dpmic.privacy.plan import plan
 

@@ -1,4 +1,4 @@
-"""``dpmic release``."""
+"""``dpmic release`` and ``dpmic bounds``: about two columns, and about one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from dpmic.cli import _options as o
 from dpmic.cli import answers, inputs
-from dpmic.cli._output import Delivery
+from dpmic.cli._output import Delivery, Printing
 from dpmic.cli.spending import Consent
 from dpmic.errors import ParameterError
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "dpmic release survey.csv age income --epsilon 1 --one-row-per-person "
     "--bounds age=0:120 --bounds income=0:200000 --ledger people.ledger --dataset 2026"
+)
+EXAMPLE_BOUNDS = (
+    "dpmic bounds payroll.csv salary --epsilon 0.1 --one-row-per-person --ledger people.ledger "
+    "--dataset 2026"
 )
 
 Mechanism = StrEnum(
@@ -76,7 +80,7 @@ def release(
         out,
         "publishing",
         query,
-        lambda result: answers.release(result, estimate),
+        lambda result: answers.published(result, estimate=estimate),
         expected=None if grids else _expected(query),
         estimate=estimate,
     )
@@ -99,3 +103,33 @@ def _expected(query: ReleaseQuery) -> str | None:
     if row.value is None:
         return None
     return f"{row.value:.2g} from MIC* on average, at most {row.value_upper:.2g} in 90% of cases"
+
+
+def bounds(
+    file: o.File,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column's name.")],
+    epsilon: o.Epsilon,
+    coverage: Annotated[
+        float, typer.Option(help="The share of records that should lie inside.")
+    ] = 0.99,
+    failure: Annotated[
+        float, typer.Option(help="How often more may lie outside than is said.")
+    ] = 0.05,
+    *,
+    unit: o.Unit,
+    account: o.Account,
+    yes: o.Yes = False,
+    out: Printing,
+) -> None:
+    """Find a range of a column privately.
+
+    For columns of which nobody knows one: bounds from what a column means are better and cost
+    nothing.
+    """
+    from dpmic.privacy.bounds import prepare
+
+    out.check()
+    consent = Consent.sought(unit, account, yes, epsilon=epsilon)
+    table = inputs.read(file, [column], person=consent.terms.person, private=True)
+    query = prepare(column, consent.terms, data=table, coverage=coverage, failure=failure)
+    consent.publish(out, "searching", query, answers.bounds)

@@ -27,7 +27,7 @@ def screen(
     bounds: o.Bounds = None,
     bounds_file: o.BoundsFile = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Choose so many pairs, the strongest.")
+        int | None, typer.Option(min=1, help="Select so many pairs, the strongest.")
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Publish every pair instead; the noise is larger.")
@@ -36,7 +36,7 @@ def screen(
         str | None, typer.Option(metavar="COLUMN", help="Only pairs with this column.")
     ] = None,
     split: Annotated[
-        float | None, typer.Option(help="The share of epsilon for the choice.")
+        float | None, typer.Option(help="The share of epsilon for the selection.")
     ] = None,
     delta: Annotated[float, typer.Option(help="With --all, for less noise.")] = 0.0,
     *,
@@ -63,11 +63,7 @@ def screen(
     table = inputs.counted(file, list(ends), person=consent.terms.person, private=True)
     query = _query(table, consent.terms, {"bounds": ends, "target": target, **own})
     consent.publish(
-        out,
-        "publishing",
-        query,
-        lambda result: answers.pairs(result, estimate),
-        estimate=estimate,
+        out, "publishing", query, lambda result: answers.pairs(result, estimate), estimate=estimate
     )
 
 

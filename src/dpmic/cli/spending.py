@@ -50,13 +50,7 @@ class Consent:
 
     @classmethod
     def sought(
-        cls,
-        unit: o.Unit,
-        account: o.Account,
-        yes: bool,
-        *,
-        several: bool = True,
-        **terms: Any,
+        cls, unit: o.Unit, account: o.Account, yes: bool, *, several: bool = True, **terms: Any
     ) -> Consent:
         """Find the unit and open the ledger, before data is read.
 
@@ -214,7 +208,7 @@ def _unit(given: o.Unit, several: bool) -> tuple[PrivacyUnit, tuple[str, ...]]:
 
 def _rows(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise ParameterError(text, "this is no number of rows", "pass 1 or more")
+        raise ParameterError(text, "this is not a number of rows", "pass 1 or more")
     return int(text)
 
 

@@ -247,8 +247,8 @@ class Axis:
             return np.full(values.shape, 0.5)
         return (values / 2 - self.low / 2) / half
 
-    def ticks(self, most: int = 5) -> list[float]:
-        """Return about so many round numbers within the range.
+    def ticks(self) -> list[float]:
+        """Return about five round numbers within the range.
 
         Examples
         --------
@@ -258,8 +258,8 @@ class Axis:
         span = self.high - self.low
         if not LEAST_SPAN < span < math.inf:
             return [self.low] if self.low == self.high else [self.low, self.high]
-        power = 10.0 ** math.floor(math.log10(span / most))
-        step = next(m * power for m in (1, 2, 5, 10) if m * power >= span / most)
+        power = 10.0 ** math.floor(math.log10(span / 5))
+        step = next(m * power for m in (1, 2, 5, 10) if m * power >= span / 5)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
         return [place * step for place in range(first, last + 1)]
 

@@ -38,9 +38,17 @@ def score(result: Score, points: Pair | None) -> Content:
     names = (
         " of the two columns" if points is None else f" of {points.names[0]} and {points.names[1]}"
     )
+    numbers = {
+        "MIC": decimals(result.mic),
+        "TIC, normalised": decimals(result.tic(normalised=True)),
+        "MAS, asymmetry": decimals(result.mas),
+        "MEV, largest at the edge": decimals(result.mev),
+        "MCN, log2 of cells": decimals(result.mcn()),
+        "best grid": f"{result.grid.k} x {result.grid.l}",
+    }
     return Content(
         title=f"{STATISTICS.get(result.statistic, result.statistic)}{names}",
-        parts=(Part("The result", _statistics(result)), *_scatter(result, points)),
+        parts=(Part("The result", cards(numbers)), *_scatter(result, points)),
         reading=(words.MIC, words.CHANCE, words.TIC, words.MINE),
     )
 
@@ -84,19 +92,6 @@ def independence(result: IndependenceTest, points: Pair | None, tested: Score | 
         title=f"Are {names} independent?",
         parts=(Part("The result", cards(numbers)), chance, *_scatter(tested, points)),
         reading=(words.PVALUE, words.TICE),
-    )
-
-
-def _statistics(result: Score) -> str:
-    return cards(
-        {
-            "MIC": decimals(result.mic),
-            "TIC, normalised": decimals(result.tic(normalised=True)),
-            "MAS, asymmetry": decimals(result.mas),
-            "MEV, largest at the edge": decimals(result.mev),
-            "MCN, log2 of cells": decimals(result.mcn()),
-            "best grid": f"{result.grid.k} x {result.grid.l}",
-        }
     )
 
 

@@ -62,9 +62,7 @@ def matrix(result: PairwiseRelease, estimate: bool) -> Content:
     else:
         parts = (parts[0], _heat(result), *parts[1:])
     return Content(
-        title=title,
-        parts=parts,
-        reading=(*_reading(result, estimate), words.NOISY_ORDER),
+        title=title, parts=parts, reading=(*_reading(result, estimate), words.NOISY_ORDER)
     )
 
 

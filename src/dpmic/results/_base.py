@@ -56,9 +56,7 @@ class Result(ABC):
             sound, problem = False, f" ({error})"
         if not sound:
             raise InputError(
-                f"this {cls.__name__}",
-                f"it is not complete{problem}",
-                "pass what to_dict returned",
+                f"this {cls.__name__}", f"it is not complete{problem}", "pass what to_dict returned"
             )
         return result
 

@@ -58,7 +58,7 @@ class PrivacyUnit:
             return f"one person, by {self.person}; of each only the first record is used"
         return "one record"
 
-    def planned(self, enforced_by: str = "person=...") -> str:
+    def planned(self, enforced_by: str) -> str:
         """Return the unit for somebody who is about to spend, and what is not checked."""
         if self.person is not None and self.rows > 1:
             return (

@@ -53,15 +53,15 @@ class BoundsEstimate(Published):
     @property
     def guarantee(self) -> str:
         """The sentences that may be printed beside the range."""
+        promise = self._promise(f"This range of {self.name} is")
         if not self.found:
             return (
-                f"{self._promise(f'This range of {self.name} is')} Nothing stood out from the "
-                "noise: the range is the widest there is, and says nothing of the records."
+                f"{promise} Nothing stood out from the noise: the range is the widest there is, "
+                "and says nothing of the records."
             )
         return (
-            f"{self._promise(f'This range of {self.name} is')} With probability "
-            f"{format_complement(self.failure)} or more, "
-            f"at most {self.outside} of the {self.n} records lie outside "
+            f"{promise} With probability {format_complement(self.failure)} or more, at most "
+            f"{self.outside} of the {self.n} records lie outside "
             f"[{self.low:.12g}, {self.high:.12g}]."
         )
 

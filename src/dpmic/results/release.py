@@ -250,22 +250,22 @@ class HistogramRelease(MineStatistics, Release):
 
     def _drawn_length(self) -> tuple[int, int]:
         drawn, most = super()._drawn_length()
-        counts = [
-            count for table in (self.noisy_counts, self.histogram) for row in table for count in row
-        ]
+        counts = self._counts()
         entries = [entry for row in self.entries for entry in row]
         drawn += sum(len(repr(number)) for number in (*counts, *entries))
         return drawn, most + len(counts) * len(str(self.n)) + len(entries) * LONGEST_ENTRY
 
+    def _counts(self) -> list[int]:
+        return [count for row in (*self.noisy_counts, *self.histogram) for count in row]
+
     def _sound(self) -> bool:
         tables = (self.noisy_counts, self.histogram)
-        counts = [count for table in tables for row in table for count in row]
         return (
             super()._sound()
             and self.m >= 2
             and all(len(table) == self.m for table in tables)
             and all(len(row) == self.m for table in tables for row in table)
-            and all(type(count) is int and 0 <= count <= self.n for count in counts)
+            and all(type(count) is int and 0 <= count <= self.n for count in self._counts())
             and sum(map(sum, self.histogram)) == self.n
             and len(self.x_edges) == len(self.y_edges) == self.m + 1
             and summaries.mic(self.matrix) == self.value

@@ -22,36 +22,36 @@ Floats = NDArray[np.float64]
 class MineStatistics:
     """For results that have a ``matrix``."""
 
-    @property
-    def _matrix(self) -> Floats:
-        """The characteristic matrix, by whatever means the result has it."""
-        matrix: Floats = self.matrix  # type: ignore[attr-defined]
-        return matrix
+    if TYPE_CHECKING:  # a field, or a property
+
+        @property
+        def matrix(self) -> Floats:
+            """The characteristic matrix."""
 
     @property
     def mic(self) -> float:
         """Maximal Information Coefficient: the largest entry, from 0 to 1."""
-        return summaries.mic(self._matrix)
+        return summaries.mic(self.matrix)
 
     @property
     def axes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The numbers of rows k and of columns l along the matrix."""
-        parts = np.arange(2, self._matrix.shape[0] + 2)
+        parts = np.arange(2, self.matrix.shape[0] + 2)
         return parts, parts
 
     def tic(self, *, normalised: bool = False) -> float:
         """Total Information Coefficient: the sum of the entries, or their mean."""
-        return summaries.tic(self._matrix, normalised=normalised)
+        return summaries.tic(self.matrix, normalised=normalised)
 
     @property
     def mas(self) -> float:
         """Maximum Asymmetry Score: how much it matters which variable has more parts."""
-        return summaries.mas(self._matrix)
+        return summaries.mas(self.matrix)
 
     @property
     def mev(self) -> float:
         """Maximum Edge Value: the largest entry with two rows or two columns."""
-        return summaries.mev(self._matrix)
+        return summaries.mev(self.matrix)
 
     def mcn(self, eps: float = 0.0) -> float:
         """Minimum Cell Number: log2 of the fewest cells that reach (1 - eps) MIC.
@@ -61,7 +61,7 @@ class MineStatistics:
         share = _validate.real(eps, "eps")
         if not 0 <= share <= 1:
             raise ParameterError(f"eps = {eps!r}", "eps is a share of MIC", "pass 0 <= eps <= 1")
-        return summaries.mcn(self._matrix, share)
+        return summaries.mcn(self.matrix, share)
 
     def mcn_general(self) -> float:
         """Minimum Cell Number at eps = 1 - MIC: fewer cells suffice for a noisy relation."""
@@ -73,7 +73,7 @@ class MineStatistics:
         Each entry is replaced by the largest one with at most as many cells (Luedtke and Tran
         2013); p = 0 is the geometric mean and p = inf the MIC.
         """
-        return summaries.gmic(self._matrix, _validate.real(p, "p"))
+        return summaries.gmic(self.matrix, _validate.real(p, "p"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,17 +140,14 @@ def _refuse_few(mechanism: str, n: int) -> None:
         )
 
 
-def _written(default: Any) -> str:
-    return f"{default:g}" if isinstance(default, float) else str(default)
-
-
 def _refuse_other_grids(parameters: Mapping[str, Any], known: list[dict[str, Any]]) -> None:
     """Refuse grids other than the default ones: how their scores relate to MIC* is not known."""
     for name, default in known[0].items():
         if name in parameters and parameters[name] not in [near[name] for near in known]:
+            usual = f"{default:g}" if isinstance(default, float) else default
             raise ParameterError(
                 f"{name} = {parameters[name]!r}",
-                f"how scores relate to MIC* was measured for the default {_written(default)} alone",
+                f"how scores relate to MIC* was measured for the default {usual} alone",
                 f"release without {name}, or use interval(), which is about the noise alone",
             )
 
