@@ -62,7 +62,7 @@ def integer(value: object, name: str, *, least: int, most: int | None = None) ->
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(
             f"{name} = {safe_repr(value)}",
-            f"{name} must be a whole number",
+            f"{name} must be an integer",
             f"pass {least} or more",
         )
     number = int(value)
@@ -189,7 +189,7 @@ def generator(rng: object) -> np.random.Generator:
         raise ParameterError(
             f"rng = {safe_repr(rng)}",
             "it is not a random generator",
-            "pass a whole number >= 0 or a Generator",
+            "pass an integer >= 0 or a Generator",
         ) from None
 
 

@@ -122,7 +122,7 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
         (["t.csv", "a", "b", "--json", "--csv"], "--json --csv: there is one output"),
         (
             ["t.csv", "a", "b", "--report", "there.html"],
-            "there.html: this file exists, and it is no page of dpmic; choose",
+            "there.html: this file exists, and it is not a page of dpmic; choose",
         ),
         (["t.csv", "a", "b", "--report", "no/r.html"], "there is no folder"),
     ],

@@ -99,7 +99,7 @@ def test_a_report_replaces_pages_only(run, tmp_path, given):
     (tmp_path / "r.html").write_text("a thesis")
     code, out, err = run(*given, "--report", "r.html")
     assert (code, out) == (2, "")
-    assert "r.html: this file exists, and it is no page of dpmic; choose another name" in err
+    assert "r.html: this file exists, and it is not a page of dpmic; choose another name" in err
     assert (tmp_path / "r.html").read_text() == "a thesis"
     for _ in range(2):
         assert run(*given, "--report", "page.html")[0] == 0

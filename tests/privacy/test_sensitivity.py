@@ -150,7 +150,7 @@ def test_bounds_are_monotone_and_at_most_one():
     ("call", "words"),
     [
         (lambda: sensitivity.micr(1), "n = 1.*2 or more"),
-        (lambda: sensitivity.micr(2.0), "n = 2.0: n must be a whole number"),
+        (lambda: sensitivity.micr(2.0), "n = 2.0: n must be an integer"),
         (lambda: sensitivity.micr(True), "n = True"),
         (lambda: sensitivity.mice("9", 9), "n = '9'"),
         (lambda: sensitivity.rounding(2**40 + 1, 9), "proof of rounding"),

@@ -43,9 +43,9 @@ def test_only_a_page_of_ours_is_replaced(tmp_path):
     path = tmp_path / "report.html"
     for content in (b"a,b\n1,2\n", b"", b"\xff\xfe", b"<!doctype html>\n<p>another's page"):
         path.write_bytes(content)
-        with pytest.raises(ParameterError, match="no page of dpmic; choose another"):
+        with pytest.raises(ParameterError, match="not a page of dpmic; choose another"):
             refuse_unwritable(path, overwrite=True)
-        with pytest.raises(ParameterError, match="no page of dpmic; choose another"):
+        with pytest.raises(ParameterError, match="not a page of dpmic; choose another"):
             save(built("score"), path, overwrite=True)
         assert path.read_bytes() == content
 
@@ -90,7 +90,7 @@ def test_unwritable_places_are_refused_before(tmp_path, monkeypatch):
         refuse_unwritable(tmp_path, overwrite=True)
     with pytest.raises(ParameterError, match="no folder"):
         refuse_unwritable(tmp_path / "absent" / "report.html")
-    with pytest.raises(ParameterError, match="no path"):
+    with pytest.raises(ParameterError, match="not a path"):
         refuse_unwritable(None)
     monkeypatch.setattr(type(path), "touch", lambda *_, **__: (_ for _ in ()).throw(_refusal()))
     with pytest.raises(ParameterError, match="Permission denied"):
@@ -105,7 +105,7 @@ def _refusal():
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices here")
 def test_a_device_is_never_replaced():
     for call in (lambda: save("x", "/dev/null"), lambda: refuse_unwritable("/dev/null")):
-        with pytest.raises(ParameterError, match="no ordinary file"):
+        with pytest.raises(ParameterError, match="not an ordinary file"):
             call()
 
 

@@ -79,7 +79,7 @@ def test_a_master_never_has_more_parts_than_records():
 
 @pytest.mark.parametrize("rng", ["abc", -1, 1.5])
 def test_random_generators(rng):
-    with pytest.raises(dpmic.ParameterError, match="rng = .*whole number"):
+    with pytest.raises(dpmic.ParameterError, match="rng = .*integer"):
         dpmic.mice(X, Y, ties="random", rng=rng)
 
 

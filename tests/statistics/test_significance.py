@@ -336,7 +336,7 @@ def test_columns_by_name_and_missing_values(rng):
     ("options", "told"),
     [
         ({"permutations": 0}, r"permutations = 0: .*pass 1 or more"),
-        ({"permutations": 10.5}, r"permutations = 10.5: .*whole number"),
+        ({"permutations": 10.5}, r"permutations = 10.5: .*integer"),
         ({"permutations": True}, r"permutations = True"),
         ({"B": 3}, r"B = 3: .*at least 4"),
         ({"B": None}, r"B = None: .*real number"),

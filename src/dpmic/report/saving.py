@@ -83,10 +83,10 @@ def refuse_unwritable(path: str | os.PathLike[str], *, overwrite: bool = False) 
     if target.is_dir():
         raise ParameterError(name, "this is a folder", "pass a file in it")
     if target.exists() and not target.is_file():
-        raise ParameterError(name, "this is no ordinary file", "pass a file's name")
+        raise ParameterError(name, "this is not an ordinary file", "pass a file's name")
     if target.exists() and not _is_page(target):
         raise ParameterError(
-            name, "this file exists, and it is no page of dpmic", "choose another name"
+            name, "this file exists, and it is not a page of dpmic", "choose another name"
         )
     if target.exists() and not overwrite:
         raise _taken(name)
@@ -105,7 +105,9 @@ def _file(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(os.path.realpath(path))
     except (TypeError, ValueError):
-        raise ParameterError(f"path = {safe_repr(path)}", "it is no path", "pass a name") from None
+        raise ParameterError(
+            f"path = {safe_repr(path)}", "it is not a path", "pass a name"
+        ) from None
 
 
 def _mode(text: str) -> int:
