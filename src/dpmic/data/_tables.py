@@ -340,7 +340,10 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
     remedy = did_you_mean(called or "", names)
     if isinstance(names, Unlisted):
         width = f"{len(names)} column{'s' * (len(names) > 1)}"
-        remedy = f"look at the first line: it must be a header, and was read as {width}"
+        remedy = (
+            "check its spelling, or look at the first line: it must be a header, and was read as "
+            f"{width}"
+        )
     raise InputError(f"{role} {safe_repr(wanted)}", f"there is no such {what}", remedy)
 
 

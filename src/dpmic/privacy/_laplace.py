@@ -64,12 +64,12 @@ class LaplaceMechanism(Mechanism):
         limits = self._limits(n)
         # Delta of the exact score, plus what rounding adds for each of two neighbours.
         one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
-        delta = _of_rows(self.rows_per_person, one)
-        calibrated = noise.calibrate(delta, self.epsilon)
+        person = _of_rows(self.rows_per_person, one)
+        calibrated = noise.calibrate(person, self.epsilon)
         # Of other grids than the default ones only this is known: scores lie in [0, 1].
         default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
         calibration = self._tuned(n).calibration if default else Calibration()
-        return CalibratedLaplace(n, limits, one, delta, calibrated, calibration)
+        return CalibratedLaplace(n, limits, one, person, calibrated, calibration)
 
     def refuse_noisy(self, setting: CalibratedLaplace) -> None:
         """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
