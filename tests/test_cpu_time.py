@@ -4,6 +4,7 @@ import cpu_time
 import numba
 import pytest
 from numba.core import event
+from project import TESTS as TESTS_FOLDER
 
 TESTS = """
 import subprocess
@@ -49,12 +50,14 @@ markers = slow
 
 @pytest.fixture
 def run(pytester):
-    """Run those tests with two limits."""
+    """Run those tests with two limits; workers of xdist need the path of the hook."""
+    path = f"import sys\nsys.path.insert(0, {str(TESTS_FOLDER)!r})\n"
+    pytester.makeconftest(f"{path}pytest_plugins = ['cpu_time']\n")
 
     def run(listed, limit, *options):
         pytester.makeini(SETTINGS.format(listed=listed, limit=limit))
         pytester.makepyfile(TESTS)
-        return pytester.runpytest("-p", "cpu_time", "-p", "no:cacheprovider", *options)
+        return pytester.runpytest("-p", "no:cacheprovider", *options)
 
     return run
 

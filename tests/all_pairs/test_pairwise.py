@@ -513,9 +513,9 @@ OPTIONS = {
     "workers": [
         (0, "too small"),
         (-1, "too small"),
-        (1.5, "whole"),
-        (True, "whole"),
-        ("2", "whole"),
+        (1.5, "integer"),
+        (True, "integer"),
+        ("2", "integer"),
     ],
     "tic": [("yes", "True or False"), (1, "True or False"), (None, "True or False")],
     "statistic": [("mi", "'mice' or 'micr' or 'mic'"), (None, "not known"), ([], "not known")],

@@ -294,7 +294,7 @@ def test_refusals_of_declared_types(read):
     for values, words in (
         (pa.array([1, 2**53 + 1, 3]), "rounded"),
         (pa.array([1.0, float("inf"), 3.0]), "infinite"),
-        (pa.array(["1", "2", "3"]), "text is not a number"),
+        (pa.array(["1", "2", "3"]), "text is not a number|its values may be anything"),
     ):
         with pytest.raises(InputError, match=words):
             read(pa.table({"x": values, "y": Y}))

@@ -24,7 +24,7 @@ from dpmic.evaluation.printed import EPSILONS, interpolated
 from dpmic.evaluation.relationships import R_SQUARED, noisy
 from dpmic.evaluation.reproduce import Scope
 from dpmic.evaluation.tables import CONTENDERS, named
-from dpmic.parameters import provenance, tuned
+from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import _guards
 
@@ -293,7 +293,7 @@ class TestStored:
 
     def test_it_says_what_made_it_and_can_be_read_by_people(self, stored, tmp_path):
         known, text = stored
-        assert provenance("tuned") == {
+        assert known["provenance"] == {
             "command": "dpmic reproduce parameters --quick --seed 7",
             "seed": 7,
             "iterations": {"25": 1, "26": 2},
