@@ -46,7 +46,7 @@ def test_a_quotation_mark_that_is_not_closed(run, tmp_path, rows, ending):
     lines[-40] = '9,9,"oops'
     text = "a,b,note\n" + "\n".join(lines) + "\n"
     (tmp_path / f"q.{ending}").write_text(text.replace(",", "\t" if ending == "tsv" else ","))
-    assert f"q.{ending}: {UNCLOSED}, or stands in a value" in refused(
+    assert f"q.{ending}: {UNCLOSED}, or stands inside" in refused(
         run("score", f"q.{ending}", "a", "b")
     )
     line = refused(release(run, f"q.{ending}"))

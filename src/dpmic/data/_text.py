@@ -220,8 +220,8 @@ class Text:
         quoted = rb"(?:\A|(?<=[%b]))%b(?:[^%b]++|%b%b)*+%b(?=[%b]|\Z)"
         quoted %= ends, mark, mark, mark, mark, mark, ends
         if quote in re.sub(quoted, b"", self._unescaped(block)):
-            reason = "a quotation mark is not closed, or stands in a value without them"
-            remedy = "put such a value in quotation marks, and write the mark in it twice"
+            reason = "a quotation mark is not closed, or stands inside an unquoted value"
+            remedy = "quote the value, and double the mark inside it"
             raise self._error(self._place, reason, remedy)
 
     def _parsed(self, block: bytes, skipped: int, places: Sequence[int]) -> Any:
