@@ -244,3 +244,12 @@ def test_no_package_has_the_name_of_a_public_function():
     packages = {layer(path) for path in MODULES}
     hidden = packages & set(dpmic.__all__)
     assert all(isinstance(getattr(dpmic, name), ModuleType) for name in hidden)
+
+
+def test_private_modules_stay_in_their_package():
+    for path in MODULES:
+        for name in {*imports(path), *(f"dpmic.{part}" for part in parts(path))}:
+            top, *rest = name.removeprefix("dpmic.").split(".")
+            if name.startswith("dpmic.") and rest and rest[0].startswith("_"):
+                private = (SOURCE / top / f"{rest[0]}.py").exists()
+                assert layer(path) == top or not private, f"{path} imports {name}"

@@ -18,8 +18,8 @@ from project import TESTS
 from pyarrow import parquet
 
 import dpmic
-from dpmic.all_pairs import checkpoint as module
-from dpmic.all_pairs.checkpoint import Checkpoint
+from dpmic.all_pairs import _checkpoint as module
+from dpmic.all_pairs._checkpoint import Checkpoint
 from dpmic.results import Pairwise
 
 NAMES = tuple(f"column {i}" for i in range(30))
@@ -555,6 +555,6 @@ def test_files_say_what_they_are_of(path):
 
 
 def test_pyarrow_waits_until_it_is_needed():
-    code = "import sys, dpmic.all_pairs.checkpoint; print('pyarrow' in sys.modules)"
+    code = "import sys, dpmic.all_pairs._checkpoint; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -242,7 +242,7 @@ CHILD = """
 import joblib, numpy, sys
 from distributed import Client
 import dpmic
-from dpmic.all_pairs import checkpoint, work
+from dpmic.all_pairs import _checkpoint as checkpoint, work
 
 work.TILE_SECONDS, checkpoint.PART = 1e-9, 5
 table = numpy.load({table!r})

@@ -27,7 +27,7 @@ import json, os, sys, time
 import numpy as np
 import dpmic
 from dpmic import _progress
-from dpmic.all_pairs import checkpoint, work
+from dpmic.all_pairs import _checkpoint as checkpoint, work
 
 def table(n, m):
     return np.random.default_rng(0).normal(size=(n, m))

@@ -11,7 +11,7 @@ import pytest
 
 import dpmic
 from dpmic import cli
-from dpmic.cli import _application, inputs
+from dpmic.cli import _application, _inputs
 
 DPMIC = [sys.executable, "-m", "dpmic"]
 LINUX = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -150,7 +150,7 @@ def test_a_fault_of_ours_is_one_line_without_its_words(run, monkeypatch):
     def fault(*_, **__):
         raise ZeroDivisionError("somebody's data")
 
-    monkeypatch.setattr(inputs, "read", fault)
+    monkeypatch.setattr(_inputs, "read", fault)
     for given in (["score", "people.csv", "a", "b"], ["score", "--debug", "people.csv", "a", "b"]):
         code, out, err = run(*given)
         assert (code, out) == (2, "")

@@ -17,7 +17,7 @@ from pyarrow import csv
 
 import dpmic
 from dpmic.cli import _output
-from dpmic.cli.spending import Consent
+from dpmic.cli._spending import Consent
 from dpmic.privacy import release as releases
 
 DPMIC = [sys.executable, "-m", "dpmic"]
@@ -56,7 +56,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def answering(monkeypatch, run):
     def call(terminal, *arguments):
-        monkeypatch.setattr("dpmic.cli.spending._asking", lambda: True)
+        monkeypatch.setattr("dpmic.cli._spending._asking", lambda: True)
         monkeypatch.setattr(sys, "stdin", terminal)
         return run(*arguments)
 
@@ -240,7 +240,7 @@ def test_ctrl_c_says_that_a_ledger_loses_nothing(run, ledger, monkeypatch):
 
 
 def test_a_fault_warns_of_data_in_tracebacks(run, monkeypatch):
-    monkeypatch.setattr("dpmic.cli.inputs.read", broken)
+    monkeypatch.setattr("dpmic.cli._inputs.read", broken)
     _, _, err = run(*RELEASE, *SURE)
     assert "--debug adds a traceback, which may hold data: read it before you send it" in err
 

@@ -11,7 +11,7 @@ from pyarrow import csv, feather, parquet
 
 import dpmic
 from dpmic import cli
-from dpmic.cli import inputs
+from dpmic.cli import _inputs
 from dpmic.data import Stream, open_file
 
 N = 3000
@@ -56,8 +56,8 @@ def large(monkeypatch):
         raise AssertionError("it was loaded")
 
     def switch():
-        monkeypatch.setattr(inputs, "IN_MEMORY", -1)
-        monkeypatch.setattr(inputs, "PAIR", 0)
+        monkeypatch.setattr(_inputs, "IN_MEMORY", -1)
+        monkeypatch.setattr(_inputs, "PAIR", 0)
         monkeypatch.setattr("dpmic.data.load", refuse)
 
     return switch
@@ -98,29 +98,29 @@ def test_screenings_and_matrices_are_of_the_same_scores(file, run, large):
 
 
 def test_what_needs_records_is_loaded(file, monkeypatch, tmp_path):
-    monkeypatch.setattr(inputs, "IN_MEMORY", -1)
-    monkeypatch.setattr(inputs, "PAIR", 0)
-    assert isinstance(inputs.counted(file, ["a", "b"], private=True), Stream)
-    assert isinstance(inputs.counted(file, ["a", "b"], person="c", private=True), pa.Table)
-    monkeypatch.setattr(inputs, "IN_MEMORY", 2**28)
-    assert isinstance(inputs.counted(file, ["a", "b"]), pa.Table)
+    monkeypatch.setattr(_inputs, "IN_MEMORY", -1)
+    monkeypatch.setattr(_inputs, "PAIR", 0)
+    assert isinstance(_inputs.counted(file, ["a", "b"], private=True), Stream)
+    assert isinstance(_inputs.counted(file, ["a", "b"], person="c", private=True), pa.Table)
+    monkeypatch.setattr(_inputs, "IN_MEMORY", 2**28)
+    assert isinstance(_inputs.counted(file, ["a", "b"]), pa.Table)
 
 
 def test_a_broken_file_is_refused_as_if_it_were_loaded(monkeypatch, tmp_path):
-    monkeypatch.setattr(inputs, "IN_MEMORY", -1)
-    monkeypatch.setattr(inputs, "PAIR", 0)
+    monkeypatch.setattr(_inputs, "IN_MEMORY", -1)
+    monkeypatch.setattr(_inputs, "PAIR", 0)
     (tmp_path / "t.parquet").write_text("secret")
     with pytest.raises(dpmic.InputError, match=r"t\.parquet: it cannot be read;") as refused:
-        inputs.counted(str(tmp_path / "t.parquet"), ["a", "b"], private=True)
+        _inputs.counted(str(tmp_path / "t.parquet"), ["a", "b"], private=True)
     assert "secret" not in str(refused.value)
     (tmp_path / "t.csv").write_text('a,b\n1,2\n"3,4\n')
     with pytest.raises(dpmic.InputError, match="a quotation mark is not closed"):
-        inputs.counted(str(tmp_path / "t.csv"), ["a", "b"], private=True)
+        _inputs.counted(str(tmp_path / "t.csv"), ["a", "b"], private=True)
 
 
 MEASURE = """
 import re, sys
-from dpmic.cli import inputs, main
+from dpmic.cli import _inputs, main
 inputs.IN_MEMORY, inputs.PAIR = int(sys.argv.pop(1)), 0
 try:
     main()

@@ -27,7 +27,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic import cli
-from dpmic.cli import inputs
+from dpmic.cli import _inputs
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, _guards, query
 
 SECRET = 777.125
@@ -447,7 +447,7 @@ def test_no_refusal_of_a_budget_carries_a_record(tmp_path, source):
 @sweep("kind", ["words", "columns", "truncated"])
 def test_no_refusal_of_the_commands_reader_carries_a_record(tmp_path, ending, kind):
     def read(folder):
-        return inputs.read(str(folder / f"2.{ending}"), ["age", "pay"], private=True)
+        return _inputs.read(str(folder / f"2.{ending}"), ["age", "pay"], private=True)
 
     attack(read, tried(ending, kind, tmp_path))
 

@@ -12,7 +12,7 @@ from sweeps import sweep
 import dpmic
 from dpmic import report
 from dpmic._format import format_ceil, format_complement, format_floor
-from dpmic.cli import answers
+from dpmic.cli import _answers
 
 X, Y = np.random.default_rng(3).uniform(size=(2, 200))
 PVALUE = 0.01234444
@@ -62,7 +62,7 @@ def test_a_range_never_promises_certainty():
     assert "With probability 0.9999999 or more, at most" in found.guarantee
     promised = [
         share
-        for text in texts(found, answers.bounds(found))
+        for text in texts(found, _answers.bounds(found))
         for share in re.findall(r"[Ww]ith probability(?:</?\w+[^>]*>|\s)*([\d.]+)", text)
     ]
     assert promised == ["0.9999999"] * len(promised)
@@ -77,9 +77,9 @@ def test_p_values_are_never_understated():
     pairs = dpmic.pairwise(np.column_stack((X, Y)), pvalues=True, permutations=19, rng=0)
     pairs = dataclasses.replace(pairs, pvalues=np.array([PVALUE]))
     for result, answer in (
-        (private, answers.published(private)),
-        (test, answers.test(test, "a", "b")),
-        (pairs, answers.matrix(pairs, None)),
+        (private, _answers.published(private)),
+        (test, _answers.test(test, "a", "b")),
+        (pairs, _answers.matrix(pairs, None)),
     ):
         printed = [n for text in texts(result, answer) for n in re.findall(r">?0\.01[23]\d*", text)]
         printed = [float(number.lstrip(">")) for number in printed]
@@ -90,5 +90,5 @@ def test_p_values_are_never_understated():
 def test_a_small_p_value_of_a_pair_is_not_printed_as_zero():
     pairs = dpmic.pairwise(np.column_stack((X, Y)), pvalues=True, permutations=19, rng=0)
     pairs = dataclasses.replace(pairs, pvalues=np.array([1e-5]))
-    (row,) = answers.matrix(pairs, None).rows
+    (row,) = _answers.matrix(pairs, None).rows
     assert row[-2:] == ["1e-05", "1e-05"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._progress import counting
 from dpmic._validate import Interval, Master
-from dpmic.all_pairs.checkpoint import Checkpoint
+from dpmic.all_pairs._checkpoint import Checkpoint
 from dpmic.all_pairs.significance import PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_all, refuse_single

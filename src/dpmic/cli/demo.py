@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpmic._progress import working
-from dpmic.cli import _output, answers
+from dpmic.cli import _answers, _output
 from dpmic.cli._output import Delivery
 from dpmic.errors import DependencyError
 
@@ -63,7 +63,7 @@ def demo(
 
         return page(result, title="Fair's survey, screened privately", command="dpmic demo")
 
-    out.give(answers.pairs(result), page)
+    out.give(_answers.pairs(result), page)
     _output.say("Next: dpmic screen --help")
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from dpmic._progress import working
+from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
-from dpmic.cli import answers, inputs
 from dpmic.cli._output import Delivery
 from dpmic.cli._shell import repeated
-from dpmic.cli.spending import Consent
+from dpmic.cli._spending import Consent
 from dpmic.errors import ParameterError
 
 EXAMPLE = "dpmic test survey.csv age income, or with --epsilon 1 --one-row-per-person privately"
@@ -56,9 +56,9 @@ def independence(
 
     unit = o.Unit(one_row, person)
     consent = Consent.sought(unit, account, yes, several=False, epsilon=epsilon)
-    table = inputs.read(file, [x, y], person=consent.terms.person, private=True)
+    table = _inputs.read(file, [x, y], person=consent.terms.person, private=True)
     query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
-    consent.publish(out, "testing", query, answers.published)
+    consent.publish(out, "testing", query, _answers.published)
 
 
 def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
@@ -70,7 +70,7 @@ def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
 def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> None:
     from dpmic.statistics.significance import independence_test
 
-    table = inputs.read(file, [x, y])
+    table = _inputs.read(file, [x, y])
     with working("permuting"):
         result = independence_test(x, y, data=table, **options)
 
@@ -84,4 +84,4 @@ def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> 
         title = f"Are {x} and {y} independent?"
         return report.page(result, title=title, points=points, others=(score,), command=repeated())
 
-    out.give(answers.test(result, x, y), page)
+    out.give(_answers.test(result, x, y), page)

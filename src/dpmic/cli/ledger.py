@@ -13,7 +13,7 @@ from dpmic._format import format_ceil, format_floor
 from dpmic.cli import _output
 from dpmic.cli._options import spread
 from dpmic.cli._output import Answer, Printing
-from dpmic.cli.spending import opened
+from dpmic.cli._spending import opened
 
 if TYPE_CHECKING:
     from dpmic.privacy.ledger import Balance, Entry, Ledger

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from dpmic._progress import working
+from dpmic.cli import _answers, _output
 from dpmic.cli import _options as o
-from dpmic.cli import _output, answers
 from dpmic.cli._output import Printing
 from dpmic.cli.release import Mechanism
 
@@ -48,7 +48,7 @@ def plan(
         rows_per_person=rows,
         allow_large_epsilon=allow_large_epsilon,
     )
-    _output.show(answers.plan(result), out.form)
+    _output.show(_answers.plan(result), out.form)
 
 
 def audit(
@@ -77,6 +77,6 @@ def audit(
     attacked = MECHANISMS[mechanism.value](**options)
     with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
-    _output.show(answers.audit(result), out.form)
+    _output.show(_answers.audit(result), out.form)
     if result.disproved:
         raise typer.Exit(1)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
-from dpmic.cli import answers, inputs
 from dpmic.cli._output import Delivery, Printing
-from dpmic.cli.spending import Consent
+from dpmic.cli._spending import Consent
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def release(
     out.check(file, bounds_file, account.ledger)
     ends = None
     if mechanism is not Mechanism.mice_laplace:
-        ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
+        ends = _inputs.bounds_of_pair(bounds, bounds_file, x, y)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
     # Ranks need all records; counts do not.
-    reader = inputs.read if mechanism is Mechanism.mice_laplace else inputs.counted
+    reader = _inputs.read if mechanism is Mechanism.mice_laplace else _inputs.counted
     table = reader(file, [x, y], person=consent.terms.person, private=True)
     grids = {key: value for key, value in (("B", cells), ("c", c)) if value is not None}
     terms, kind = consent.terms, mechanism.value
@@ -80,7 +80,7 @@ def release(
         out,
         "publishing",
         query,
-        lambda result: answers.published(result, estimate=estimate),
+        lambda result: _answers.published(result, estimate=estimate),
         expected=None if grids else _expected(query),
         estimate=estimate,
     )
@@ -130,6 +130,6 @@ def bounds(
 
     out.check()
     consent = Consent.sought(unit, account, yes, epsilon=epsilon)
-    table = inputs.read(file, [column], person=consent.terms.person, private=True)
+    table = _inputs.read(file, [column], person=consent.terms.person, private=True)
     query = prepare(column, consent.terms, data=table, coverage=coverage, failure=failure)
-    consent.publish(out, "searching", query, answers.bounds)
+    consent.publish(out, "searching", query, _answers.bounds)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpmic._progress import working
+from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
-from dpmic.cli import answers, inputs
 from dpmic.cli._output import Delivery
 from dpmic.cli._shell import repeated
 from dpmic.errors import ParameterError
@@ -55,12 +55,14 @@ def score(
     out.check(file, bounds_file)
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "missing": missing.value}
     if statistic is o.Statistic.micr:
-        ends = inputs.bounds_of_pair(bounds, bounds_file, x, y)
+        ends = _inputs.bounds_of_pair(bounds, bounds_file, x, y)
         options["bounds"] = (ends[x], ends[y])
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     reader = (
-        inputs.counted if _counts_do(statistic, missing, c) and out.report is None else inputs.read
+        _inputs.counted
+        if _counts_do(statistic, missing, c) and out.report is None
+        else _inputs.read
     )
     table = reader(file, [x, y])
     with working("scoring"):
@@ -73,7 +75,7 @@ def score(
         points = pair(x, y, data=table, missing=missing.value)
         return report.page(result, points=points, command=repeated())
 
-    out.give(answers.score(result, x, y), page)
+    out.give(_answers.score(result, x, y), page)
 
 
 def matrix(
@@ -110,25 +112,25 @@ def matrix(
 
     where.check(file, bounds_file, out)
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "statistic": statistic.value}
-    chosen = inputs.names(columns)
-    ends = inputs.bounds(bounds, bounds_file)
+    chosen = _inputs.names(columns)
+    ends = _inputs.bounds(bounds, bounds_file)
     if statistic is o.Statistic.micr:
         chosen = chosen or list(ends)
         if not chosen:
             raise ParameterError(
                 "--bounds", "micr needs them", "add --bounds NAME=LOW:HIGH for each"
             )
-        options["bounds"] = inputs.of_columns(chosen, ends)
+        options["bounds"] = _inputs.of_columns(chosen, ends)
     elif ends:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     if _counts_do(statistic, missing, c) and chosen and not pvalues and where.report is None:
-        table = inputs.counted(file, chosen)
+        table = _inputs.counted(file, chosen)
     else:
-        table = inputs.read(file, chosen)
+        table = _inputs.read(file, chosen)
     options |= {"pvalues": pvalues, "pooled": pooled, "permutations": permutations, "rng": seed}
     options |= {"tic": tic, "missing": missing.value, "workers": workers, "out": out}
     result = pairwise(table, **options)
-    where.give(answers.matrix(result, top), lambda: _page(result, table, options))
+    where.give(_answers.matrix(result, top), lambda: _page(result, table, options))
 
 
 def _page(result: Pairwise, table: Any, options: dict[str, Any]) -> str:

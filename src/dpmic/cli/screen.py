@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
-from dpmic.cli import answers, inputs
 from dpmic.cli._output import Delivery
-from dpmic.cli.spending import Consent
+from dpmic.cli._spending import Consent
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -54,16 +54,16 @@ def screen(
     """
     out.check(file, bounds_file, account.ledger)
     own = _own(top, every, split, delta)
-    ends = inputs.bounds(bounds, bounds_file)
+    ends = _inputs.bounds(bounds, bounds_file)
     if not ends:
         raise ParameterError(
             "--bounds", "the columns that take part need them", "add --bounds age=0:120 for each"
         )
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
-    table = inputs.counted(file, list(ends), person=consent.terms.person, private=True)
+    table = _inputs.counted(file, list(ends), person=consent.terms.person, private=True)
     query = _query(table, consent.terms, {"bounds": ends, "target": target, **own})
     consent.publish(
-        out, "publishing", query, lambda result: answers.pairs(result, estimate), estimate=estimate
+        out, "publishing", query, lambda result: _answers.pairs(result, estimate), estimate=estimate
     )
 
 

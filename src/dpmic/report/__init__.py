@@ -4,6 +4,6 @@ A private page is made of what was published and of nothing else, so it may be p
 """
 
 from dpmic.report._assembly import page
-from dpmic.report.saving import refuse_unwritable, save
+from dpmic.report._saving import refuse_unwritable, save
 
 __all__ = ["page", "refuse_unwritable", "save"]
