@@ -10,7 +10,7 @@ log2(min(k, l)). An *atom* is a group of equal values; atoms are ordered and nev
 
 import math
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -274,3 +274,140 @@ def gmic(matrix, p=-1.0):
     if p == 0:
         return math.exp(math.fsum(map(math.log, stars)) / len(stars))
     return (math.fsum(star**p for star in stars) / len(stars)) ** (1 / p)
+
+
+# --- Capped information: what one record can weigh is limited to S bits ----------------------
+
+
+def xlogx(m):
+    """Return m log2 m, and 0 for m = 0."""
+    return m * math.log2(m) if m > 0 else 0.0
+
+
+def capped_shares(S):
+    """The log odds theta of two rows: 33 points up to S - 1.5, or 65 for S > 6."""
+    half = 32 if S > 6 else 16
+    return [i * (S - 1.5) / half for i in range(-half, half + 1)]
+
+
+def capped_two(a, b, S):
+    """min(H, min over theta of F), in bits times n; a and b are the classes' counts by column."""
+    u0 = 3 * 2.0**-S
+    columns = [(p, q, p + q) for p, q in zip(a, b, strict=True)]
+    entropy = [xlogx(c) - xlogx(p) - xlogx(q) for p, q, c in columns]
+    least = S * min(
+        math.fsum(max(p - u0 * c, 0.0) for p, _, c in columns),
+        math.fsum(max(q - u0 * c, 0.0) for _, q, c in columns),
+    )
+    for theta in capped_shares(S):
+        m1 = math.log2(1 + 2.0**-theta)
+        m0 = m1 + theta
+        A1, A0 = S - max(theta, 0.0), S - max(-theta, 0.0)
+        costs = (min(e, A1 * p, A0 * q) for e, (p, q, _) in zip(entropy, columns, strict=True))
+        least = min(least, sum(a) * m1 + sum(b) * m0 - math.fsum(costs))
+    return least
+
+
+def capped_cost(column, caps):
+    """What a column costs: the least over nonempty sets A of classes.
+
+    f(a_A) - sum over A of f(a_k) + sum over the other classes of A_k a_k.
+    """
+    classes = range(len(column))
+    costs = []
+    for size in classes:
+        for A in combinations(classes, size + 1):
+            inside = xlogx(sum(column[k] for k in A)) - math.fsum(xlogx(column[k]) for k in A)
+            costs.append(inside + math.fsum(caps[k] * column[k] for k in classes if k not in A))
+    return min(costs)
+
+
+def capped_three(counts, S):
+    """The least of F over the 28 shares and of the three H_k, before penalty and division."""
+    S3, u0 = S * math.log2(3), 3 / 16
+    columns = list(zip(*counts, strict=True))
+    least = min(
+        S3 * math.fsum(max(column[k] - u0 * sum(column), 0.0) for column in columns)
+        for k in range(3)
+    )
+    shares = [(i, j, 12 - i - j) for i in range(2, 9) for j in range(2, 11 - i)]
+    assert len(shares) == 28
+    for share in shares:
+        m = [-math.log2(part / 12) for part in share]
+        caps = [S3 - (max(m) - m_k) for m_k in m]
+        whole = math.fsum(sum(row) * m_k for row, m_k in zip(counts, m, strict=True))
+        least = min(least, whole - math.fsum(capped_cost(column, caps) for column in columns))
+    return least
+
+
+def axis_maps(lo, hi):
+    """The 13 maps of an axis, as functions from g in [0, 1] to a cut.
+
+    The identity; asinh((x - c) / (W 4^-j)), j = 1..7; zooms to c +- 2 W 4^-j, j = 2..6. c is 0
+    if that is inside the bounds, else the bound nearest to 0; W its distance from the far bound.
+    """
+    c = min(max(0.0, lo), hi)
+    W = max(hi - c, c - lo)
+
+    def linear(a, b):
+        return lambda g: a + g * (b - a)
+
+    def curved(s):
+        a, b = math.asinh((lo - c) / s), math.asinh((hi - c) / s)
+        return lambda g: c + s * math.sinh(a + g * (b - a))
+
+    zooms = [2 * W * 4.0**-j for j in range(2, 7)]
+    return [
+        linear(lo, hi),
+        *(curved(W * 4.0**-j) for j in range(1, 8)),
+        *(linear(max(lo, c - s), min(hi, c + s)) for s in zooms),
+    ]
+
+
+def cell_counts(rows, row_cuts, columns, column_cuts):
+    """Counts of the grid: a list for each row; a value on a cut is in the cell above."""
+    counts = [[0] * (len(column_cuts) + 1) for _ in range(len(row_cuts) + 1)]
+    for u, v in zip(rows, columns, strict=True):
+        counts[sum(cut <= u for cut in row_cuts)][sum(cut <= v for cut in column_cuts)] += 1
+    return counts
+
+
+def micc(
+    x,
+    y,
+    bounds,
+    S,
+    columns,
+    thresholds,
+    penalty,
+    rows=3,
+    columns3=None,
+    thresholds3=24,
+    penalty3=None,
+    maps=1,
+):
+    """The capped score, clipped to [0, 1].
+
+    Each axis in turn has the columns: l equal parts of each of its first `maps` maps, for every
+    l in `columns`. The other is cut in two at one of the cuts that its maps make at multiples of
+    1 / thresholds. rows = 3 adds grids of three rows, without maps: two cuts at multiples of
+    1 / thresholds3, l in `columns3` (as `columns`), penalty3 (twice `penalty`) for each column.
+    """
+    axes = [
+        ([min(max(float(v), lo), hi) for v in values], axis_maps(float(lo), float(hi))[:maps])
+        for values, (lo, hi) in zip((x, y), bounds, strict=True)
+    ]
+    best = 0.0
+    for (across, across_maps), (up, up_maps) in (axes, axes[::-1]):
+        cuts = {at(i / thresholds) for at in up_maps for i in range(1, thresholds)}
+        for at, l, cut in product(across_maps, columns, sorted(cuts)):
+            b, a = cell_counts(up, [cut], across, [at(j / l) for j in range(1, l)])
+            best = max(best, capped_two(a, b, S) - penalty * (l - 1))
+        if rows == 3:
+            at, row_at = across_maps[0], up_maps[0]
+            pairs = combinations([row_at(i / thresholds3) for i in range(1, thresholds3)], 2)
+            for pair, l in product(pairs, columns if columns3 is None else columns3):
+                counts = cell_counts(up, pair, across, [at(j / l) for j in range(1, l)])
+                off = (2 * penalty if penalty3 is None else penalty3) * (l - 1)
+                best = max(best, (capped_three(counts, S) - off) / math.log2(3))
+    return min(best / len(x), 1.0)
