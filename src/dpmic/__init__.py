@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpmic.results import (
         AuditBound,
         BoundsEstimate,
+        CappedScore,
         Grid,
         HistogramRelease,
         IndependenceRelease,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
         Screening,
     )
     from dpmic.statistics.count_table import CountTable
-    from dpmic.statistics.family import mic, mice, micr
+    from dpmic.statistics.family import mic, micc, mice, micr
     from dpmic.statistics.population import mic_star
     from dpmic.statistics.significance import independence_test
 
@@ -53,6 +54,7 @@ __all__ = [
     "BoundsEstimate",
     "BoundsReminder",
     "BudgetError",
+    "CappedScore",
     "CountTable",
     "DependencyError",
     "DpmicError",
@@ -82,6 +84,7 @@ __all__ = [
     "independence_test",
     "mic",
     "mic_star",
+    "micc",
     "mice",
     "micr",
     "pairwise",
@@ -101,6 +104,7 @@ _HOME = {
     "BoundsEstimate": "results",
     "BoundsReminder": "errors",
     "BudgetError": "errors",
+    "CappedScore": "results",
     "CountTable": "statistics.count_table",
     "DependencyError": "errors",
     "DpmicError": "errors",
@@ -127,6 +131,7 @@ _HOME = {
     "independence_test": "statistics.significance",
     "mic": "statistics.family",
     "mic_star": "statistics.population",
+    "micc": "statistics.family",
     "mice": "statistics.family",
     "micr": "statistics.family",
     "pairwise": "all_pairs.pairwise",

@@ -20,7 +20,7 @@ from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_a
 from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.results import Pairing, Pairwise
 from dpmic.statistics import sources
-from dpmic.statistics.family import Method, Statistic, count_records
+from dpmic.statistics.family import Method, Statistic, count_records, counted_grids
 from dpmic.statistics.sources import Counting, Found
 
 Arrays = dict[str, NDArray[Any]]
@@ -244,7 +244,7 @@ def _counted(
             )
     source, intervals = _bounded(found, method, found.bounds(bounds))
     refuse_single(source.names)
-    table = count_records(source, intervals, method, missing)
+    table = count_records(source, intervals, counted_grids(source, method), missing)
     side = CountedSide(source.names, (), intervals, table)
     return CountedWork(method, side, side, Pairing(len(source.names)), tic)
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
+Axes = StrEnum("Axes", {"any_": "any", "linear": "linear", "wide": "wide"})
 Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
 
 File = Annotated[
@@ -40,6 +41,18 @@ Bounds = Annotated[
 ]
 BoundsFile = Annotated[
     Path | None, typer.Option(metavar="TOML", help="A file with a [bounds] table: age = [0, 120].")
+]
+
+AxesOption = Annotated[
+    Axes | None,
+    typer.Option(
+        "--axes",
+        help="any (the default): the bounds need only contain the data, generously; linear: they "
+        "fit; wide: they may be hundreds of times too wide.",
+    ),
+]
+Cap = Annotated[
+    float | None, typer.Option(help="The most bits that one record may weigh, 3.5 to 8.")
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]

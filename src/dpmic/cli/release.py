@@ -28,6 +28,8 @@ EXAMPLE_BOUNDS = (
 Mechanism = StrEnum(
     "Mechanism",
     {
+        "auto": "auto",
+        "capped_laplace": "capped-laplace",
         "micr_laplace": "micr-laplace",
         "mice_laplace": "mice-laplace",
         "micr_geometric": "micr-geometric",
@@ -35,7 +37,10 @@ Mechanism = StrEnum(
 )
 Chosen = Annotated[
     Mechanism,
-    typer.Option(help="mice-laplace needs no bounds; micr-geometric gives a noisy histogram."),
+    typer.Option(
+        help="auto: capped-laplace or micr-laplace, whichever errs less; mice-laplace needs no "
+        "bounds; micr-geometric gives a noisy histogram."
+    ),
 ]
 
 
@@ -46,7 +51,9 @@ def release(
     epsilon: o.Epsilon,
     bounds: o.Bounds = None,
     bounds_file: o.BoundsFile = None,
-    mechanism: Chosen = Mechanism.micr_laplace,
+    mechanism: Chosen = Mechanism.auto,
+    axes: o.AxesOption = None,
+    cap: o.Cap = None,
     cells: o.Cells = None,
     c: Annotated[float | None, typer.Option(help="Master parts for each part.")] = None,
     *,
@@ -73,7 +80,8 @@ def release(
     # Ranks need all records; counts do not.
     reader = _inputs.read if mechanism is Mechanism.mice_laplace else _inputs.counted
     table = reader(file, [x, y], person=consent.terms.person, private=True)
-    grids = {key: value for key, value in (("B", cells), ("c", c)) if value is not None}
+    given = {"axes": axes and axes.value, "cap": cap, "B": cells, "c": c}
+    grids = {key: value for key, value in given.items() if value is not None}
     terms, kind = consent.terms, mechanism.value
     query = prepare(x, y, terms, data=table, bounds=ends, mechanism=kind, **grids)
     consent.publish(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Step, range_cuts
+from dpmic.statistics.maps import Map
 from dpmic.statistics.records import Records
 
 POINTS = (
@@ -56,7 +57,7 @@ def grid_figure() -> GridFigure:
     """
     x, y = np.array(POINTS).T
     mass = MassAxis.grouped(x)
-    by_range = _drawn(RangeAxis.of(x, UNIT, frozenset({COLUMNS})), y)
+    by_range = _drawn(RangeAxis.of(x, Map(*UNIT), frozenset({COLUMNS})), y)
     return {
         "points": list(POINTS),
         "mass_cuts": mass.cuts(mass.columns(COLUMNS)).tolist(),
@@ -69,6 +70,6 @@ def grid_figure() -> GridFigure:
 
 def _drawn(columns: Axis, y: NDArray[np.float64]) -> NDArray[np.int32]:
     """Count the points on a grid, with its rows from top to bottom."""
-    rows = RangeAxis.of(y, UNIT, frozenset({ROWS}))
+    rows = RangeAxis.of(y, Map(*UNIT), frozenset({ROWS}))
     counted = Records(columns, rows).count(Step(COLUMNS, ROWS, ROWS))
     return counted.table.T[::-1]

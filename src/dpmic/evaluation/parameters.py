@@ -17,6 +17,7 @@ from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import (
     Scores,
     Sizes,
+    capped_scores,
     cheapest,
     laplace_wsums,
     mic_stars,
@@ -26,7 +27,7 @@ from dpmic.evaluation.tuning import (
     wsum,
 )
 from dpmic.parameters.tuned import Calibration
-from dpmic.privacy import MICeLaplace, MICrLaplace, sensitivity
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace, sensitivity
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +40,8 @@ DROWNED = 0.9
 BLIND = Calibration(0.0, 1.0, 5.0)
 """The calibration of noisy scores that tell nothing: always about 0.5."""
 DIGITS = 6
+SMALLER = (0.01, 0.03)
+"""Losses that are tuned for besides: there capped scores still say something."""
 QUANTILES = 200
 """Equally likely values that stand for Laplace noise where there is no closed form."""
 
@@ -129,6 +132,7 @@ def tuned(run: Run, effort: Effort) -> Table:
         by_range, by_mass = _scores(run, effort, n)
         parts = _parts(run, effort, n, targets)
         noisy = _histograms(run, effort, n, targets, odd)
+        table += capped_rows(run, effort, n, targets, odd)
         for epsilon in effort.epsilon:
             for mechanism, tried in (("micr-laplace", by_range), ("mice-laplace", by_mass)):
                 scales = {choice: _scale(mechanism, n, epsilon, choice) for choice in tried}
@@ -149,6 +153,19 @@ def tuned(run: Run, effort: Effort) -> Table:
             table.append(
                 {"mechanism": "micr-geometric", "n": n, "epsilon": epsilon, **noisy[epsilon]}
             )
+    return table
+
+
+def capped_rows(run: Run, effort: Effort, n: int, targets: Floats, odd: NDArray[np.bool_]) -> Table:
+    """Return the best cap of "capped-laplace" for every epsilon, on axes of any scale."""
+    found = capped_scores(run, effort.distributions, n, effort.iterations[n])
+    table = []
+    for epsilon in (*SMALLER, *effort.epsilon):
+        scales = {cap: CappedLaplace(epsilon, SQUARE, cap).setting(n).noise.scale for cap in found}
+        errors = laplace_wsums(found, targets, scales)
+        cap = min(errors, key=lambda cap: errors[cap])
+        own = {"mechanism": CappedLaplace.name, "n": n, "epsilon": epsilon, "cap": cap}
+        table.append({**own, **_Fit(found[cap], targets, scales[cap]).row(odd)})
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,12 +11,14 @@ from numpy.typing import NDArray
 
 from dpmic._validate import Bounds, Limits
 from dpmic.evaluation import simulation
+from dpmic.statistics.capped import CappedColumn, search, tabulated
 from dpmic.statistics.grids import MassAxis, steps
+from dpmic.statistics.maps import Axes
 from dpmic.statistics.search import Search
 
 Floats = NDArray[np.float64]
 Points = tuple[Floats, Floats]
-Axes = tuple[MassAxis, MassAxis]
+RankedAxes = tuple[MassAxis, MassAxis]
 
 SQUARE: Bounds = ((0.0, 1.0), (0.0, 1.0))
 
@@ -44,12 +47,20 @@ class Choice:
         return float(self.c**2 * self.B**2.5)
 
 
+def micc(points: Points, bounds: Bounds, caps: Sequence[float], axes: Axes) -> list[float]:
+    """Return capped information for several caps, without noise."""
+    each = zip(points, bounds, strict=True)
+    tables = list(tabulated(*(CappedColumn.of(values, ends, axes) for values, ends in each)))
+    n = points[0].size
+    return [search(tables, cap, n).score(n) for cap in caps]
+
+
 def micr(points: Points, bounds: Bounds, choice: Choice) -> float:
     """Return MICr, without noise."""
     return float(np.nanmax(Search.by_range(*points, bounds, choice.limits).matrix()))
 
 
-def ranked(points: Points, rng: np.random.Generator) -> Axes:
+def ranked(points: Points, rng: np.random.Generator) -> RankedAxes:
     """Return both axes with ties in orders of their own, as the private mechanism breaks them."""
     x, y = points
     return (
@@ -58,7 +69,7 @@ def ranked(points: Points, rng: np.random.Generator) -> Axes:
     )
 
 
-def matrix(axes: Axes, limits: Limits) -> Floats:
+def matrix(axes: RankedAxes, limits: Limits) -> Floats:
     """Return the equicharacteristic matrix of MICe."""
     return Search.of(*axes, steps(limits)).matrix()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +19,24 @@ from numpy.typing import ArrayLike, NDArray
 from dpmic._validate import Limits
 from dpmic.evaluation.jobs import Arrays, Run, Task
 from dpmic.evaluation.relationships import NoisyFunction
-from dpmic.evaluation.scoring import SQUARE, Axes, Choice, Perturbed, matrix, micr, ranked
+from dpmic.evaluation.scoring import (
+    SQUARE,
+    Choice,
+    Perturbed,
+    RankedAxes,
+    matrix,
+    micc,
+    micr,
+    ranked,
+)
+from dpmic.statistics.capped import CAPS
+from dpmic.statistics.maps import Axes
 from dpmic.statistics.population import mic_star
 
 Floats = NDArray[np.float64]
 Distributions = Sequence[NoisyFunction]
 Scores = Mapping[Choice, Floats]
+Key = TypeVar("Key", Choice, float)
 
 COLUMNS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
 STAR_GRID = (260, 360)  # the paper's, for MIC*
@@ -147,11 +160,31 @@ def _scores(
     return {"micr": np.array(by_range).T, "mice": np.array(by_mass).T}
 
 
+def capped_scores(
+    run: Run, distributions: Distributions, n: int, iterations: int, axes: Axes = "any"
+) -> Mapping[float, Floats]:
+    """Return the scores [distribution, iteration] of capped information for every cap."""
+    tasks = [
+        Task(f"capped|{q.name}|{n}|{iterations}|{axes}", _capped, (q, n, iterations, axes))
+        for q in distributions
+    ]
+    results = run.results(f"capped scores, n = {n}", tasks)
+    return dict(zip(CAPS, np.stack([r["scores"] for r in results], axis=1), strict=True))
+
+
+def _capped(
+    rng: np.random.Generator, distribution: NoisyFunction, n: int, iterations: int, axes: Axes
+) -> Arrays:
+    """Return scores [cap, iteration]."""
+    samples = [distribution.sample(n, rng) for _ in range(iterations)]
+    return {"scores": np.array([micc(points, SQUARE, CAPS, axes) for points in samples]).T}
+
+
 def _columns(B: float) -> list[int]:
     return [l for l in COLUMNS if 2 * l <= B]
 
 
-def _by_lmax(axes: Axes, B: float, c: float) -> list[float]:
+def _by_lmax(axes: RankedAxes, B: float, c: float) -> list[float]:
     """Read MICe for every lmax off one matrix: no master depends on lmax."""
     entries = matrix(axes, Limits(B, c, "reshef"))
     return [float(np.nanmax(entries[: l - 1, : l - 1])) for l in _columns(B)]
@@ -186,8 +219,8 @@ def _perturbed(
 
 
 def laplace_wsums(
-    tried: Scores, targets: Floats, scales: Mapping[Choice, float]
-) -> dict[Choice, float]:
+    tried: Mapping[Key, Floats], targets: Floats, scales: Mapping[Key, float]
+) -> dict[Key, float]:
     """Return WSUM of score plus Laplace noise for every choice."""
     return {
         choice: float(

@@ -108,6 +108,54 @@ def lookup(mechanism: str, n: int, epsilon: float) -> Tuned:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TunedCap:
+    """The setting of "capped-laplace" for one n and epsilon."""
+
+    cap: float
+    calibration: Calibration
+
+
+def lookup_capped(n: int, epsilon: float) -> TunedCap:
+    """Return the cap of "capped-laplace", a multiple of 1/2, for n records.
+
+    Interpolated as by :func:`lookup`. Above the largest n an entry of the same n epsilon holds,
+    for the noise is the same there, and the calibration is the plain one.
+
+    Examples
+    --------
+    >>> lookup_capped(1000, 0.1).cap, lookup_capped(1000, 1.0).cap
+    (4.0, 5.0)
+    """
+    between = _between("capped-laplace", *_within_table(n, epsilon))
+    return TunedCap(
+        cap=round(2 * between["cap"]) / 2,
+        calibration=Calibration()
+        if n > _stored()["n"][-1]
+        else Calibration(between["low"], between["high"], between["spread"]),
+    )
+
+
+def best_laplace(n: int, epsilon: float) -> str:
+    """Return which of "capped-laplace" and "micr-laplace" has the smaller error, by the table.
+
+    Examples
+    --------
+    >>> best_laplace(1000, 0.1)
+    'capped-laplace'
+    """
+    at, losses = _within_table(n, epsilon), _stored()["epsilon"]
+    place = at[0], min(max(at[1], losses[0]), losses[-1])
+    names = "capped-laplace", "micr-laplace"
+    return min(names, key=lambda name: _between(name, *place)["wsum_value"])
+
+
+def _within_table(n: int, epsilon: float) -> tuple[float, float]:
+    """Return where an n above the table is looked up: at its end, with the same n epsilon."""
+    largest = _stored()["n"][-1]
+    return (n, epsilon) if n <= largest else (largest, epsilon * n / largest)
+
+
 def lookup_histogram(n: int, epsilon: float) -> TunedHistogram:
     """Return the parameters of "micr-geometric" for n records, interpolated as by :func:`lookup`.
 
@@ -141,9 +189,15 @@ def _between(mechanism: str, n: float, epsilon: float) -> dict[str, float]:
     """Interpolate every number of a table between its neighbours in n and epsilon."""
     around = [
         (weight, _numbers(mechanism, *key))
-        for weight, key in corners(_stored()["n"], _stored()["epsilon"], n, epsilon)
+        for weight, key in corners(_stored()["n"], _losses(mechanism), n, epsilon)
     ]
     return {name: sum(w * numbers[name] for w, numbers in around) for name in around[0][1]}
+
+
+@cache
+def _losses(mechanism: str) -> list[float]:
+    """Return every epsilon that a mechanism has entries for."""
+    return sorted({epsilon for name, _, epsilon in _entries() if name == mechanism})
 
 
 def corners(

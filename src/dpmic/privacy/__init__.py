@@ -1,7 +1,7 @@
 """The trusted base: queries, noise, sensitivity, mechanisms, ledger, plan and audit."""
 
 from dpmic.privacy._geometric import MICrGeometric
-from dpmic.privacy._laplace import MICeLaplace, MICrLaplace
+from dpmic.privacy._laplace import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import Mechanism
 
-__all__ = ["MICeLaplace", "MICrGeometric", "MICrLaplace", "Mechanism"]
+__all__ = ["CappedLaplace", "MICeLaplace", "MICrGeometric", "MICrLaplace", "Mechanism"]

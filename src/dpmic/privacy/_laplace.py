@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Bounds, Limits, Master
+from dpmic._validate import Bounds, Interval, Limits, Master
 from dpmic.data import Pair
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
@@ -27,13 +28,24 @@ from dpmic.privacy import noise, sensitivity
 from dpmic.privacy._guards import read_privately, refuse_noisy_value
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
 from dpmic.results import Release
-from dpmic.statistics import summaries
-from dpmic.statistics.fixed_grids import fixed_limits
-from dpmic.statistics.grids import MassAxis, steps
-from dpmic.statistics.search import Search, check_records
+from dpmic.statistics import capped, summaries
+from dpmic.statistics.capped import CapLimits
+from dpmic.statistics.count_table import CountTable
+from dpmic.statistics.fixed_grids import (
+    CappedGrids,
+    Family,
+    RangeGrids,
+    countable_axes,
+    fixed_limits,
+)
+from dpmic.statistics.grids import MassAxis, RangeAxis, steps
+from dpmic.statistics.maps import Axes, range_maps
+from dpmic.statistics.search import Search, check_records, merged, pair_matrices
 from dpmic.statistics.sources import Counting, Found
 
 Floats = NDArray[np.float64]
+Intervals = Sequence[Interval]
+Pairs = Sequence[tuple[int, int]]
 
 _READ_OFF: dict[str, Callable[[Floats], float]] = {
     "mic": summaries.mic,
@@ -53,22 +65,14 @@ class CalibratedLaplace(CalibratedMechanism):
 class LaplaceMechanism(Mechanism):
     """A score of two columns plus Laplace noise."""
 
-    B: float | None
-    c: float | None
-    lmax: int | None
-    master: Master
-
     def setting(self, n: int) -> CalibratedLaplace:
         """Return everything that is fixed before data is looked at."""
         self._enough(n)
         limits = self._limits(n)
-        # Delta of the exact score, plus what rounding adds for each of two neighbours.
-        one = self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
+        one = self._one_row(n, limits)
         person = _of_rows(self.rows_per_person, one)
         calibrated = noise.calibrate(person, self.epsilon)
-        # Of other grids than the default ones only this is known: scores lie in [0, 1].
-        default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
-        calibration = self._tuned(n).calibration if default else Calibration()
+        calibration = self._calibration(n)
         return CalibratedLaplace(n, limits, one, person, calibrated, calibration)
 
     def refuse_noisy(self, setting: CalibratedLaplace) -> None:
@@ -93,25 +97,105 @@ class LaplaceMechanism(Mechanism):
     def _loss(self, rows: int, setting: CalibratedLaplace) -> float:
         return setting.noise.loss(_of_rows(rows, setting.one_row))
 
+    @property
+    def _epsilon_of_row(self) -> float:
+        """What parameters are tuned for: several rows per person mean as much more noise."""
+        return self.epsilon / self.rows_per_person
+
+    @abstractmethod
+    def _limits(self, n: int) -> Any:
+        """Return how far the search of n records goes."""
+
+    @abstractmethod
+    def _calibration(self, n: int) -> Calibration:
+        """Return what is known of scores; of other grids than the default ones, only [0, 1]."""
+
+    @abstractmethod
+    def _one_row(self, n: int, limits: Any) -> float:
+        """Return the proved sensitivity of the score that is computed."""
+
+
+class MatrixMechanism(LaplaceMechanism):
+    """A statistic of a characteristic matrix, whose grids have B and c."""
+
+    B: float | None
+    c: float | None
+    lmax: int | None
+    master: Master
+
     def _tuned(self, n: int) -> tuned.Tuned:
-        """Return the default parameters; several rows per person mean as much more noise."""
-        return tuned.lookup(self.name, n, self.epsilon / self.rows_per_person)
+        return tuned.lookup(self.name, n, self._epsilon_of_row)
 
     def _limits(self, n: int) -> Limits:
-        """Return the grids for n records."""
         B = self._tuned(n).B if self.B is None else self.B
         c = self._tuned(n).c if self.c is None else self.c
         atoms = math.inf if self.needs_bounds else n
         return _validate.limits(n, alpha=1, B=B, c=c, master=self.master, atoms=atoms)
+
+    def _calibration(self, n: int) -> Calibration:
+        default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
+        return self._tuned(n).calibration if default else Calibration()
+
+    def _one_row(self, n: int, limits: Limits) -> float:
+        # Delta of the exact score, plus what rounding adds for each of two neighbours.
+        return self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
 
     @abstractmethod
     def _sensitivity(self, n: int, limits: Limits) -> float:
         """Return the proved sensitivity of the exact score."""
 
 
+class FixedGridMechanism(LaplaceMechanism):
+    """A score on grids that are fixed beforehand, so that counts on them are enough."""
+
+    bounds: Bounds
+    axes: Axes
+
+    @abstractmethod
+    def grids(self, limits: Any) -> Family:
+        """Return the grids on which records are counted."""
+
+    @abstractmethod
+    def fixed_grids(self) -> Family:
+        """Return the grids for records whose number is not known yet, or refuse."""
+
+    @abstractmethod
+    def scores(
+        self, columns: Sequence[Floats], intervals: Intervals, pairs: Pairs, limits: Any
+    ) -> list[float]:
+        """Compute the scores of some pairs of columns: never to be shown."""
+
+    @abstractmethod
+    def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
+        """Compute the score of two columns of a count table: never to be shown."""
+
+    @abstractmethod
+    def public_grids(self, limits: Any) -> dict[str, Any]:
+        """Return what is public of the grids."""
+
+    def _counted(self, source: Counting) -> Counting:
+        return read_privately(lambda: source.counted(self.bounds, self.fixed_grids()))
+
+    def _counts(self, source: Counting, setting: CalibratedLaplace) -> Counting:
+        return read_privately(lambda: source.counted(self.bounds, self.grids(setting.limits)))
+
+    def score(self, private: Pair | Counting, setting: CalibratedLaplace) -> float:
+        """Compute the score of two columns, without noise."""
+        if isinstance(private, Counting):
+            x, y = private.names
+            return self.table_score(private.table, x, y, setting)
+        columns = (private.x, private.y)
+        return self.scores(columns, self.bounds, [(0, 1)], setting.limits)[0]
+
+    def public(self, limits: Any) -> dict[str, Any]:
+        """Return the bounds, and what is public of the grids."""
+        box = {"x bounds": list(self.bounds[0]), "y bounds": list(self.bounds[1])}
+        return {**box, **self.public_grids(limits)}
+
+
 @dataclass(frozen=True)
-class MICrLaplace(LaplaceMechanism):
-    """MICr plus Laplace noise: the mechanism of choice where bounds are known.
+class MICrLaplace(MatrixMechanism, FixedGridMechanism):
+    """MICr plus Laplace noise: of known bounds, and where n epsilon is very large.
 
     Its sensitivity, h2(1 / n), depends on neither B nor c (docs/proofs/micr-sensitivity.md).
 
@@ -122,6 +206,9 @@ class MICrLaplace(LaplaceMechanism):
     bounds : ((x0, x1), (y0, y1))
         Chosen without looking at the data, from what the columns mean. Values outside are
         clamped.
+    axes : {"any", "linear"}
+        The scales on which each axis is cut: four, from linear to logarithmic, so that bounds may
+        be wide; or the linear one alone.
     B, c : float, optional
         Most cells in a grid and master parts for each part; by default tuned for n and
         epsilon (:mod:`dpmic.parameters.tuned`).
@@ -150,6 +237,7 @@ class MICrLaplace(LaplaceMechanism):
     c: float | None = None
     statistic: str = "mic"
     master: Master = "reshef"
+    axes: Axes = "any"
     rows_per_person: int = 1
     allow_large_epsilon: bool = False
     allow_noisy: bool = False
@@ -161,6 +249,12 @@ class MICrLaplace(LaplaceMechanism):
     def __post_init__(self) -> None:
         _check(self)
         object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        if capped.checked_axes(self.axes) == "wide":
+            raise ParameterError(
+                "axes = 'wide'",
+                "MICr of so many grids would take minutes",
+                with_code("pass `axes='any'`, or `mechanism='capped-laplace'`"),
+            )
         if not isinstance(self.statistic, str):
             raise ParameterError(
                 f"statistic = {safe_repr(self.statistic)}", "it is a name", "pass 'mic'"
@@ -170,30 +264,141 @@ class MICrLaplace(LaplaceMechanism):
     def _sensitivity(self, n: int, limits: Limits) -> float:
         return sensitivity.micr(n, limits.B, statistic=self.statistic)
 
-    def _counted(self, source: Counting) -> Counting:
-        limits = fixed_limits(self.B, self.c, self.master)
-        return read_privately(lambda: source.counted(self.bounds, limits))
+    def grids(self, limits: Limits) -> RangeGrids:
+        """Return the grids on which records are counted."""
+        return RangeGrids(limits, self.axes)
 
-    def _counts(self, source: Counting, setting: CalibratedLaplace) -> Counting:
-        return read_privately(lambda: source.counted(self.bounds, setting.limits))
+    def fixed_grids(self) -> RangeGrids:
+        """Return the grids of B and c, which must be given."""
+        return self.grids(fixed_limits(self.B, self.c, self.master))
 
-    def score(self, private: Pair | Counting, setting: CalibratedLaplace) -> float:
-        """Compute the statistic of MICr, without noise."""
-        if isinstance(private, Pair):
-            search = Search.by_range(private.x, private.y, self.bounds, setting.limits)
-        else:
-            search = Search.of_table(private.table, *private.names)
-            check_records(search, setting.n)
-        return _READ_OFF[self.statistic](search.matrix())
+    def scores(
+        self, columns: Sequence[Floats], intervals: Intervals, pairs: Pairs, limits: Limits
+    ) -> list[float]:
+        """Compute the statistic of MICr; each column is binned once under each map."""
+        plan = steps(limits)
+        maps = [range_maps(ends, self.axes) for ends in intervals]
+        each = zip(columns, maps, strict=True)
+        axes = [RangeAxis.for_steps(values, own, plan) for values, some in each for own in some]
+        size = len(maps[0])
+        under = [(a, b) for a in range(size) for b in range(size)]
+        mapped = [(i * size + a, j * size + b) for i, j in pairs for a, b in under]
+        matrices = pair_matrices(axes, mapped, plan)
+        read_off = _READ_OFF[self.statistic]
+        return [read_off(merged(islice(matrices, len(under)))) for _ in pairs]
 
-    def public(self, limits: Limits) -> dict[str, Any]:
-        """Return the bounds and the size of grids and masters."""
-        box = {"x bounds": list(self.bounds[0]), "y bounds": list(self.bounds[1])}
-        return {**box, "B": limits.B, "c": limits.c, "master": limits.master}
+    def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
+        """Compute the statistic of MICr of two counted columns."""
+        size = len(range_maps((0.0, 1.0), self.axes))
+        under = [(a, b) for a in range(size) for b in range(size)]
+        searches = [Search.of_table(table, x, y, maps=maps) for maps in under]
+        check_records(searches[0].n, setting.n)
+        return _READ_OFF[self.statistic](merged(search.matrix() for search in searches))
+
+    def public_grids(self, limits: Limits) -> dict[str, Any]:
+        """Return the size of grids and masters, and the scales of axes if not linear alone."""
+        return RangeGrids(limits, self.axes).facts()
 
 
 @dataclass(frozen=True)
-class MICeLaplace(LaplaceMechanism):
+class CappedLaplace(FixedGridMechanism):
+    """Capped MIC plus Laplace noise: least noise, and the default nearly everywhere.
+
+    Its sensitivity is cap / n (docs/proofs/capped-sensitivity.md), two to four times below that of
+    MICr; :func:`dpmic.micc` computes the score without noise.
+
+    Parameters
+    ----------
+    epsilon, rows_per_person, allow_large_epsilon, allow_noisy
+        As for :class:`MICrLaplace`.
+    bounds : ((x0, x1), (y0, y1))
+        Chosen without looking at the data, from what the columns mean. They need only contain the
+        data, generously: values outside are clamped.
+    cap : float, optional
+        The most bits that one record may weigh, from 3.5 to 8 in halves; by default tuned for n
+        and epsilon.
+    axes : {"any", "linear", "wide"}
+        The scales on which each axis is cut, as for :func:`dpmic.micc`.
+
+    Examples
+    --------
+    >>> mechanism = CappedLaplace(0.1, ((0, 1), (0, 1)))
+    >>> setting = mechanism.setting(1000)
+    >>> setting.limits.cap, round(setting.noise.scale, 3)
+    (4.0, 0.04)
+    """
+
+    epsilon: float
+    bounds: Bounds
+    cap: float | None = None
+    axes: Axes = "any"
+    rows_per_person: int = 1
+    allow_large_epsilon: bool = False
+    allow_noisy: bool = False
+
+    name = "capped-laplace"
+    least_n = 4
+    statistic = "mic"
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        capped.checked_axes(self.axes)
+        if self.cap is not None:
+            object.__setattr__(self, "cap", capped.checked_cap(self.cap))
+
+    def _limits(self, n: int) -> CapLimits:
+        return CapLimits(
+            tuned.lookup_capped(n, self._epsilon_of_row).cap if self.cap is None else self.cap
+        )
+
+    def _calibration(self, n: int) -> Calibration:
+        if self.cap is not None:
+            return Calibration()
+        return tuned.lookup_capped(n, self._epsilon_of_row).calibration
+
+    def _one_row(self, n: int, limits: CapLimits) -> float:
+        return sensitivity.micc(n, limits.cap)
+
+    def grids(self, limits: CapLimits) -> CappedGrids:
+        """Return the grids on which records are counted: the same for every cap and n."""
+        return self.fixed_grids()
+
+    def fixed_grids(self) -> CappedGrids:
+        """Return the same."""
+        return CappedGrids(countable_axes(self.axes))
+
+    def scores(
+        self, columns: Sequence[Floats], intervals: Intervals, pairs: Pairs, limits: CapLimits
+    ) -> list[float]:
+        """Compute capped information; each column is binned once."""
+        n, each = columns[0].size, zip(columns, intervals, strict=True)
+        binned = [capped.CappedColumn.of(values, ends, self.axes) for values, ends in each]
+        return [
+            capped.search(capped.tabulated(binned[i], binned[j]), limits.cap, n).score(n)
+            for i, j in pairs
+        ]
+
+    def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
+        """Compute capped information of two counted columns."""
+        n, counts, swapped = table.counts(x, y)
+        check_records(n, setting.n)
+        intervals = [table.bounds[name] for name in (x, y)]
+        tables = self.fixed_grids().tabulated(counts, intervals, swapped=swapped)
+        return capped.search(tables, setting.limits.cap, n).score(n)
+
+    def load(self, *, counted: bool) -> None:
+        """Compile the kernels."""
+        values = np.linspace(0, 1, self.least_n)
+        self.scores((values, values), self.bounds, [(0, 1)], CapLimits(capped.CAPS[0]))
+
+    def public_grids(self, limits: CapLimits) -> dict[str, Any]:
+        """Return the cap, and the scales of axes."""
+        return {"cap": limits.cap, "axes": self.axes}
+
+
+@dataclass(frozen=True)
+class MICeLaplace(MatrixMechanism):
     """MICe plus Laplace noise: needs no bounds, and far more noise than MICr.
 
     Ties are broken at random, afresh and in secret for each release and each axis, so on columns
@@ -261,7 +466,7 @@ class MICeLaplace(LaplaceMechanism):
         return {"B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
 
 
-def _check(mechanism: LaplaceMechanism) -> None:
+def _check(mechanism: MatrixMechanism) -> None:
     """Check what both mechanisms take."""
     check_options(mechanism)
     _validate.choice(mechanism.master, "master", Master)

@@ -18,6 +18,7 @@ from dpmic.parameters.tuned import Calibration
 from dpmic.privacy._guards import open_privately, private, private_pair
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
+from dpmic.statistics.search import load_kernels
 from dpmic.statistics.sources import Counting, Found
 
 
@@ -42,7 +43,7 @@ class CalibratedMechanism:
     """
 
     n: int
-    limits: Limits
+    limits: Any
     one_row: float
     sensitivity: float
     noise: Noise
@@ -99,6 +100,10 @@ class Mechanism(ABC):
             "it ranks all records together, so that counts do not do",
             with_code("pass `mechanism='micr-laplace'`, or the columns in memory"),
         )
+
+    def load(self, *, counted: bool) -> None:
+        """Compile the kernels for records in memory, or for counts."""
+        load_kernels(counted=counted or self.counts)
 
     @abstractmethod
     def refuse_noisy(self, setting: Any) -> None:

@@ -1,32 +1,33 @@
-"""Private tables: which columns take part, which pairs, and their scores.
+"""Private tables: which columns take part, which pairs, what scores them, and their scores.
 
-Everything here but :func:`scores` looks at labels and lengths alone.
+Everything here but ``TableQuery.compute`` looks at labels and lengths alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmic._validate import Interval, Limits, Master
+from dpmic._validate import Interval
 from dpmic.data import Unlisted, bounded, position, refuse_single
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, safe_repr
+from dpmic.privacy._auto import made, options_of_table, resolve
 from dpmic.privacy._guards import open_privately, private_columns, read_privately
-from dpmic.privacy._laplace import CalibratedLaplace, MICrLaplace
+from dpmic.privacy._laplace import (
+    CalibratedLaplace,
+    CappedLaplace,
+    FixedGridMechanism,
+    MICrLaplace,
+)
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.privacy.query import LEAST_EPSILON, Query, Result, Terms
-from dpmic.statistics import sources, summaries
-from dpmic.statistics.count_table import CountTable
-from dpmic.statistics.fixed_grids import fixed_limits, paired
-from dpmic.statistics.grids import RangeAxis, steps
-from dpmic.statistics.search import Search, check_records, load_kernels, pair_matrices
+from dpmic.statistics import sources
+from dpmic.statistics.fixed_grids import Family, paired
+from dpmic.statistics.maps import Axes
 from dpmic.statistics.sources import Counting, Found
-
-Floats = NDArray[np.float64]
 
 UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
 """For a mechanism that stands for all pairs: neither grids nor noise depend on the bounds."""
@@ -61,16 +62,17 @@ class Table:
         """What the target is called."""
         return None if self.target is None else self.source.names[self.target]
 
-    def counted(self, source: Counting, limits: Limits) -> Counting:
+    def counted(self, source: Counting, grids: Family) -> Counting:
         """Count the columns that take part where they are."""
-        return read_privately(lambda: source.counted(self.intervals, limits, self.target_name))
+        return read_privately(lambda: source.counted(self.intervals, grids, self.target_name))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TableQuery(Query[Result]):
-    """The pairs of a table; ``setting`` has the grids and the sensitivity of one score."""
+    """The pairs of a table: what scores each, with its grids and the sensitivity of one score."""
 
     table: Table
+    mechanism: FixedGridMechanism
     setting: CalibratedLaplace
 
     @property
@@ -78,8 +80,7 @@ class TableQuery(Query[Result]):
         """What is public besides n: bounds by name, the target, and the grids."""
         named = zip(self.source.names, self.table.intervals, strict=True)
         target = {} if self.table.target is None else {"target": self.table.target_name}
-        limits = self.setting.limits
-        grids = {"B": limits.B, "c": limits.c, "master": limits.master}
+        grids = self.mechanism.public_grids(self.setting.limits)
         return {"bounds": {name: list(ends) for name, ends in named}, **target, **grids}
 
     @property
@@ -100,57 +101,66 @@ class TableQuery(Query[Result]):
     def read(self) -> Any:
         """Read the columns, or count those that are not in memory."""
         if isinstance(self.source, Counting):
-            return self.table.counted(self.source, self.setting.limits)
+            return self.table.counted(self.source, self.mechanism.grids(self.setting.limits))
         return private_columns(self.source)
 
     def load(self) -> None:
         """Compile the kernels."""
-        load_kernels(counted=isinstance(self.source, Counting))
+        self.mechanism.load(counted=isinstance(self.source, Counting))
 
     def compute(self, private: Any) -> list[float]:
-        """Compute MICr of every candidate, without noise: never to be shown."""
+        """Compute the score of every candidate, without noise: never to be shown.
+
+        Pairs with a constant column score 0.
+        """
+        mechanism, table = self.mechanism, self.table
         if isinstance(private, Counting):
-            return [self._score(private.table, pair) for pair in self.table.named_pairs]
-        return scores(self.table, private, self.setting.limits)
-
-    def _score(self, table: CountTable, pair: tuple[str, str]) -> float:
-        """Compute MICr of one pair of a count table, without noise: never to be shown."""
-        search = Search.of_table(table, *pair)
-        check_records(search, self.setting.n)
-        return summaries.mic(search.matrix())
+            pairs = table.named_pairs
+            return [mechanism.table_score(private.table, x, y, self.setting) for x, y in pairs]
+        return mechanism.scores(private, table.intervals, table.pairs, self.setting.limits)
 
 
-def stand_in(table: Any, terms: Terms, B: float | None, c: float | None) -> MICrLaplace:
-    """Return a mechanism that stands for all pairs; a count table has grids of its own."""
-    master: Master = "reshef"
-    if isinstance(table, CountTable):
-        own = table.grids.limits
-        B, c = own.B if B is None else B, own.c if c is None else c
-        master = own.master  # type: ignore[assignment] # checked when the table was made
-    return MICrLaplace(
-        epsilon=terms.epsilon,
-        bounds=UNIT_SQUARE,
-        B=B,
-        c=c,
-        master=master,
-        rows_per_person=terms.rows_per_person,
-        allow_large_epsilon=terms.allow_large_epsilon,
-        allow_noisy=terms.allow_noisy,
-    )
+@dataclass(frozen=True, kw_only=True)
+class PairOptions:
+    """Which mechanism scores every pair, and on which grids, as far as it was said."""
+
+    mechanism: str = "auto"
+    axes: Axes | None = None
+    cap: float | None = None
+    B: float | None = None
+    c: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.mechanism not in ("auto", CappedLaplace.name, MICrLaplace.name):
+            raise ParameterError(
+                f"mechanism = {safe_repr(self.mechanism)}",
+                "pairs of a table are scored on grids that are fixed beforehand",
+                "pass 'auto', 'capped-laplace' or 'micr-laplace'",
+            )
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that were given."""
+        named = ((name, getattr(self, name)) for name in ("axes", "cap", "B", "c"))
+        return {name: value for name, value in named if value is not None}
+
+    def choose(self, source: Found, terms: Terms, epsilon: float) -> FixedGridMechanism:
+        """Return the mechanism for scores that have the noise of a release at that epsilon."""
+        loss = max(epsilon, LEAST_EPSILON)
+        single = replace(terms, epsilon=loss, allow_large_epsilon=True, ledger=None, name=None)
+        per_row = single.epsilon / terms.rows_per_person
+        name = resolve(self.mechanism, self.given, source, per_row)
+        options = options_of_table(source, name) | self.given
+        chosen = made(name, single, UNIT_SQUARE, options)
+        assert isinstance(chosen, FixedGridMechanism)
+        return chosen
 
 
-def calibrated(pair: MICrLaplace, n: int, epsilon: float) -> CalibratedLaplace:
-    """Return the grids that suit the noise of a single release of a pair at that epsilon."""
-    single = replace(pair, epsilon=max(epsilon, LEAST_EPSILON), allow_large_epsilon=True)
-    return single.setting(n)
-
-
-def find(table: Any, terms: Terms, pair: MICrLaplace, *, bounds: Any, target: Any) -> Table:
+def find(table: Any, terms: Terms, options: PairOptions, *, bounds: Any, target: Any) -> Table:
     """Find the columns that take part; the identifiers are the only values that are looked at.
 
     Bounds by name select exactly the columns they name, in the order of the table; a sequence
-    has an interval for each column. ``pair`` is what stands for all pairs.
-    Rows that can be read only once are counted, for their number.
+    has an interval for each column. Rows that can be read only once are counted, for their number.
     """
     found = open_privately(lambda: sources.find_all(table))
     if isinstance(found, Counting) and found.grids is not None:
@@ -170,18 +180,7 @@ def find(table: Any, terms: Terms, pair: MICrLaplace, *, bounds: Any, target: An
     source, person = terms.bounded(source, table if by_name else None)
     taking_part = Table(source, intervals, place, person)
     if isinstance(source, Counting) and source.once:
-        limits = fixed_limits(pair.B, pair.c, pair.master)
-        return replace(taking_part, source=taking_part.counted(source, limits))
+        grids = options.choose(source, terms, terms.epsilon).fixed_grids()
+        return replace(taking_part, source=taking_part.counted(source, grids))
     open_privately(lambda: source.n)
     return taking_part
-
-
-def scores(table: Table, columns: Sequence[Floats], limits: Limits) -> list[float]:
-    """Compute MICr of every candidate, without noise: never to be shown.
-
-    Each column is binned once. Constant columns score 0.
-    """
-    plan = steps(limits)
-    each = zip(columns, table.intervals, strict=True)
-    axes = [RangeAxis.for_steps(values, ends, plan) for values, ends in each]
-    return [summaries.mic(matrix) for matrix in pair_matrices(axes, table.pairs, plan)]

@@ -16,9 +16,11 @@ from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
 from dpmic.privacy import _composition, _pairs, noise
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
+from dpmic.privacy._pairs import PairOptions
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
 from dpmic.results import PairwiseRelease, uncertainty
+from dpmic.statistics.maps import Axes
 
 __all__ = ["PairwiseQuery", "prepare", "release_pairwise"]
 
@@ -45,6 +47,9 @@ def release_pairwise(
     epsilon: float,
     delta: float = 0.0,
     target: str | int | None = None,
+    mechanism: str = "auto",
+    axes: Axes | None = None,
+    cap: float | None = None,
     B: float | None = None,
     c: float | None = None,
     person: Any = None,
@@ -62,7 +67,7 @@ def release_pairwise(
 
     Parameters
     ----------
-    table, bounds, epsilon, B, c
+    table, bounds, epsilon, mechanism, axes, cap, B, c
         As for :func:`dpmic.screen`.
     delta : float
         What probabilities may exceed exp(epsilon) times another by; 0 for pure privacy, else at
@@ -99,28 +104,28 @@ def release_pairwise(
         allow_large_epsilon=allow_large_epsilon,
         allow_noisy=allow_noisy,
     )
-    return prepare(table, terms, bounds=bounds, delta=delta, target=target, B=B, c=c).run()
+    options = PairOptions(mechanism=mechanism, axes=axes, cap=cap, B=B, c=c)
+    return prepare(table, terms, options, bounds=bounds, delta=delta, target=target).run()
 
 
 @private
 def prepare(
     table: Any,
     terms: Terms,
+    options: PairOptions = PairOptions(),  # noqa: B008 # it is frozen
     *,
     bounds: Any = None,
     delta: float = 0.0,
     target: str | int | None = None,
-    B: float | None = None,
-    c: float | None = None,
 ) -> PairwiseQuery:
     """Fix everything about a matrix from what is public."""
-    pair = _pairs.stand_in(table, terms, B, c)
-    found = _pairs.find(table, terms, pair, bounds=bounds, target=target)
+    found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     count, n = len(found.pairs), found.source.n
     allowed = _delta(delta, n)
-    # Which B and c are best depends on the noise, which is proportional to Delta whatever B is.
+    # Which grids are best depends on the noise, which is proportional to Delta.
     relative = _least_noise(1.0, count, terms.epsilon, allowed).mean
-    setting = _pairs.calibrated(pair, n, 1 / relative)
+    mechanism = options.choose(found.source, terms, 1 / relative)
+    setting = mechanism.setting(n)
     least = _least_noise(setting.sensitivity, count, terms.epsilon, allowed)
     remedy = _remedy(found, allowed)
     refuse_noisy_value(least.kind, least.added.scale, terms.allow_noisy, remedy)
@@ -130,6 +135,7 @@ def prepare(
         terms=terms,
         person=found.person,
         table=found,
+        mechanism=mechanism,
         setting=setting,
         asked_delta=allowed,
         noise=least,

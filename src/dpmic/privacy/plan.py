@@ -246,7 +246,10 @@ def _made(mechanism: str, epsilon: float, rows: int) -> Mechanism:
     """Return the mechanism of a default release."""
     kind = MECHANISMS[mechanism]
     options: dict[str, Any] = {"bounds": SQUARE} if kind.needs_bounds else {}
-    return kind(epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=True, **options)
+    made: Mechanism = kind(
+        epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=True, **options
+    )
+    return made
 
 
 def _refused(mechanism: Mechanism, setting: CalibratedMechanism) -> str:

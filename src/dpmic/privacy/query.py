@@ -27,6 +27,7 @@ from dpmic.statistics.sources import Counting, Found
 
 __all__ = [
     "LEAST_EPSILON",
+    "TERMS",
     "Query",
     "Terms",
     "checked_epsilon",
@@ -39,6 +40,9 @@ Kept = TypeVar("Kept", Source, Source | Counting)
 Result = TypeVar("Result", bound=Published)
 
 LEAST_EPSILON = 1e-9
+
+TERMS = ("epsilon", "rows_per_person", "allow_large_epsilon", "allow_noisy")
+"""The terms that a mechanism shares with all private calls."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,24 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
-from dpmic.privacy._geometric import MICrGeometric
+from dpmic.privacy._auto import MECHANISMS, made, options_of_table, resolve
 from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
-from dpmic.privacy._laplace import MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.ledger import Ledger
-from dpmic.privacy.query import Query, Terms
+from dpmic.privacy.query import TERMS, Query, Terms
 from dpmic.results import Release
 from dpmic.statistics import sources
-from dpmic.statistics.search import load_kernels
 from dpmic.statistics.sources import Counting, Found
 
 __all__ = ["MECHANISMS", "ReleaseQuery", "prepare", "release"]
-
-MECHANISMS: dict[str, type[MICrLaplace] | type[MICeLaplace] | type[MICrGeometric]] = {
-    kind.name: kind for kind in (MICrLaplace, MICeLaplace, MICrGeometric)
-}
-TERMS = ("epsilon", "rows_per_person", "allow_large_epsilon", "allow_noisy")
-"""What a mechanism shares with all private calls."""
 
 
 @private
@@ -35,7 +27,7 @@ def release(
     *,
     epsilon: float | None = None,
     bounds: Any = None,
-    mechanism: str | Mechanism = "micr-laplace",
+    mechanism: str | Mechanism = "auto",
     data: Any = None,
     person: Any = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -52,14 +44,15 @@ def release(
     epsilon : float
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     bounds : ((x0, x1), (y0, y1)) or mapping
-        Needed by ``"micr-laplace"`` and ``"micr-geometric"``; chosen without looking at the data.
-    mechanism : {"micr-laplace", "mice-laplace", "micr-geometric"} or Mechanism
-        Or an object such as :class:`dpmic.privacy.MICrLaplace`, with its own options.
+        Chosen without looking at the data. They need only contain the data, generously. All
+        mechanisms need them but ``"mice-laplace"``.
+    mechanism : {"auto", "capped-laplace", "micr-laplace", "mice-laplace", "micr-geometric"}
+        By default whichever of the first two has the smaller error at that n and epsilon. Or an
+        object such as :class:`dpmic.privacy.CappedLaplace`, with its own options.
     data : frame, path, stream or CountTable, optional
         What ``x`` and ``y`` name columns of, as for :func:`dpmic.micr`. Each row must come from one
         person's record alone: a query that puts an average, a rank or another person's value in it
-        breaks the guarantee. Rows that can be read only once need a ``B`` and a ``c``; a count
-        table has bounds, B and c of its own.
+        breaks the guarantee. A count table has bounds and grids of its own.
     person : array-like or str, optional
         Who each row belongs to. Only the first ``rows_per_person`` rows of each person are used,
         so that n is the number of people where that is 1. Without it you answer for the number of
@@ -73,7 +66,8 @@ def release(
     name : str, optional
         Deprecated: an old way to tell questions apart.
     **options
-        Of the mechanism: ``B``, ``c``, ``statistic``, ``master``, ``lmax``, ``m``. And
+        Of the mechanism: ``axes`` ("any"; "linear" or "wide"), ``cap``, ``B``, ``c``,
+        ``statistic``, ``master``, ``lmax``, ``m``. And
         ``rows_per_person`` (1): how many rows one person may have; the noise grows in proportion.
         ``allow_large_epsilon``: allow epsilon above 10 (weak protection). ``allow_noisy``: publish
         even where the noise of a value exceeds 0.25 with a probability of 5%; without it that is
@@ -115,16 +109,17 @@ def prepare(
     *,
     data: Any = None,
     bounds: Any = None,
-    mechanism: str | Mechanism = "micr-laplace",
+    mechanism: str | Mechanism = "auto",
     **options: Any,
 ) -> ReleaseQuery:
     """Fix everything about a release from what is public."""
     found = open_privately(lambda: sources.find(x, y, data=data))
-    bounds, options = _of_table(found, mechanism, bounds, options)
-    chosen = _mechanism(mechanism, terms, _in_order(bounds, found.names), options)
+    kept, person = terms.bounded(found, data)
+    chosen = mechanism
+    if not isinstance(chosen, Mechanism):
+        chosen = _chosen(kept, terms, bounds, mechanism, options)
     if chosen.needs_bounds:
         remind_of_bounds()
-    kept, person = terms.bounded(found, data)
     source = chosen.known(kept)
     setting = chosen.setting(source.n)
     chosen.refuse_noisy(setting)
@@ -175,7 +170,7 @@ class ReleaseQuery(Query[Release]):
 
     def load(self) -> None:
         """Compile the kernels."""
-        load_kernels(counted=self.mechanism.counts or isinstance(self.source, Counting))
+        self.mechanism.load(counted=isinstance(self.source, Counting))
 
     def compute(self, private: Any) -> Any:
         """Compute the score, or the counts."""
@@ -186,18 +181,18 @@ class ReleaseQuery(Query[Release]):
         return self.mechanism.publish(exact, self.source, self.setting, self.person)
 
 
-def _of_table(
-    source: Found, mechanism: Any, bounds: Any, options: dict[str, Any]
-) -> tuple[Any, dict[str, Any]]:
-    """Take what was not given from a count table, which has grids of its own."""
-    if not isinstance(source, Counting) or source.grids is None or isinstance(mechanism, Mechanism):
-        return bounds, options
-    limits = source.grids.limits
-    known = {"B": limits.B, "c": limits.c, "master": limits.master}
-    taken = getattr(MECHANISMS.get(mechanism), "__dataclass_fields__", {})
-    if "bounds" in taken:
+def _chosen(
+    source: Found, terms: Terms, bounds: Any, mechanism: Any, options: dict[str, Any]
+) -> Mechanism:
+    """Return the mechanism that is meant; a count table has bounds and grids of its own."""
+    name = mechanism
+    if isinstance(mechanism, str):
+        per_row = terms.epsilon / terms.rows_per_person
+        name = open_privately(lambda: resolve(mechanism, options, source, per_row))
+    if isinstance(source, Counting) and getattr(MECHANISMS.get(name), "needs_bounds", False):
         bounds = source.bounds(bounds)
-    return bounds, {name: own for name, own in known.items() if name in taken} | options
+    options = options_of_table(source, name) | options
+    return made(name, terms, _in_order(bounds, source.names), options)
 
 
 def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:
@@ -212,30 +207,3 @@ def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:
                 "name both columns, or pass ((x0, x1), (y0, y1))",
             )
     return tuple(bounds[name] for name in names)
-
-
-def _mechanism(
-    mechanism: str | Mechanism, terms: Terms, bounds: Any, options: dict[str, Any]
-) -> Mechanism:
-    """Return a mechanism from its name and options, or the one that was handed in."""
-    if isinstance(mechanism, Mechanism):
-        return mechanism
-    kind = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
-    if kind is None:
-        known = " or ".join(repr(known) for known in MECHANISMS)
-        raise ParameterError(
-            f"mechanism = {safe_repr(mechanism)}", "it is not known", f"pass {known}"
-        )
-    if bounds is not None:
-        options = {**options, "bounds": bounds}
-    unknown = sorted(options.keys() - kind.__dataclass_fields__.keys())
-    if unknown:
-        raise ParameterError(
-            f"{unknown[0]} = {safe_repr(options[unknown[0]])}",
-            f"{mechanism} has no such option",
-            f"pass some of {', '.join(kind.__dataclass_fields__)}",
-        )
-    if kind.needs_bounds:
-        options = {"bounds": None, **options}  # None is refused with the reason
-    shared = {option: getattr(terms, option) for option in TERMS}
-    return kind(**shared, **options)

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic.errors import ParameterError
-from dpmic.privacy import _pairs, noise, sensitivity
+from dpmic.privacy import _pairs, noise
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
-from dpmic.privacy._laplace import MICrLaplace
+from dpmic.privacy._pairs import PairOptions
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
 from dpmic.results import Screening
+from dpmic.statistics.maps import Axes
 
 __all__ = ["ScreenQuery", "best_split", "expected_error", "prepare", "screen"]
 
@@ -49,6 +50,9 @@ def screen(
     top: int,
     target: str | int | None = None,
     split: float | None = None,
+    mechanism: str = "auto",
+    axes: Axes | None = None,
+    cap: float | None = None,
     B: float | None = None,
     c: float | None = None,
     person: Any = None,
@@ -68,8 +72,8 @@ def screen(
     ----------
     table : frame, matrix, path, stream or CountTable
         A pandas, polars or pyarrow table, or a numpy array with a row for each record; or what is
-        counted in one pass, as for :func:`dpmic.micr`. Rows that can be read only once need a
-        ``B`` and a ``c``; a count table has bounds, B and c of its own.
+        counted in one pass, as for :func:`dpmic.micr`. A count table has bounds and grids of its
+        own.
     bounds : mapping or sequence
         ``{"age": (0, 120), ...}``: the named columns take part, others are ignored. Or an
         interval for each column. Chosen without looking at the data.
@@ -82,7 +86,11 @@ def screen(
     split : float, optional
         The share of epsilon for the selection. By default the one, between a tenth and nine tenths,
         that minimises the expected error of a table whose scores are spread evenly over [0, 1].
-    B, c : float, optional
+    mechanism : {"auto", "capped-laplace", "micr-laplace"}
+        What scores a pair: by default whichever has the smaller error, with the noise of a value.
+    axes : {"any", "linear", "wide"}, optional
+        The scales on which axes are cut, as for :func:`dpmic.release`; by default "any".
+    cap, B, c : float, optional
         As for :func:`dpmic.release`; by default tuned for n and the noise of one value.
     person, rows_per_person, ledger, dataset, name, allow_large_epsilon, allow_noisy
         As for :func:`dpmic.release`.
@@ -112,34 +120,35 @@ def screen(
         allow_large_epsilon=allow_large_epsilon,
         allow_noisy=allow_noisy,
     )
-    options = {"bounds": bounds, "target": target, "split": split, "B": B, "c": c}
-    return prepare(table, terms, top=top, **options).run()
+    options = PairOptions(mechanism=mechanism, axes=axes, cap=cap, B=B, c=c)
+    return prepare(table, terms, options, top=top, bounds=bounds, target=target, split=split).run()
 
 
 @private
 def prepare(
     table: Any,
     terms: Terms,
+    options: PairOptions = PairOptions(),  # noqa: B008 # it is frozen
     *,
     top: int,
     bounds: Any = None,
     target: str | int | None = None,
     split: float | None = None,
-    B: float | None = None,
-    c: float | None = None,
 ) -> ScreenQuery:
     """Fix everything about a screening from what is public."""
-    pair = _pairs.stand_in(table, terms, B, c)
-    found = _pairs.find(table, terms, pair, bounds=bounds, target=target)
+    found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     candidates, n = len(found.pairs), found.source.n
     count = _validate.integer(top, "top", least=1)
     if count > candidates:
         raise ParameterError(
             f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"
         )
-    share = _share(split, found, terms, count)
+    # Which mechanism suits the values depends on the split, and that, a little, on the mechanism.
+    half = options.choose(found.source, terms, terms.epsilon / 2 / count)
+    share = _share(split, candidates, count, terms.epsilon, half.setting(n).sensitivity)
     # One of k values has the noise of a single release at a k-th of their epsilon.
-    setting = _pairs.calibrated(pair, n, terms.epsilon * (1 - share) / count)
+    mechanism = options.choose(found.source, terms, terms.epsilon * (1 - share) / count)
+    setting = mechanism.setting(n)
     change = setting.sensitivity
     selection = None
     if share:
@@ -154,6 +163,7 @@ def prepare(
         terms=terms,
         person=found.person,
         table=found,
+        mechanism=mechanism,
         setting=setting,
         top=count,
         split=share,
@@ -229,9 +239,8 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
         )
 
 
-def _share(split: object, table: _pairs.Table, terms: Terms, top: int) -> float:
+def _share(split: object, candidates: int, top: int, epsilon: float, change: float) -> float:
     """Return the share of epsilon for the selection; none where there is nothing to select."""
-    candidates = len(table.pairs)
     if top == candidates:
         if split is not None:
             raise ParameterError(
@@ -241,9 +250,7 @@ def _share(split: object, table: _pairs.Table, terms: Terms, top: int) -> float:
             )
         return 0.0
     if split is None:
-        one_row = sensitivity.micr(max(table.source.n, MICrLaplace.least_n))
-        change = min(terms.rows_per_person * one_row, 1.0)
-        return best_split(candidates, top, terms.epsilon, change)
+        return best_split(candidates, top, epsilon, change)
     share = _validate.real(split, "split")
     if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
         raise ParameterError(

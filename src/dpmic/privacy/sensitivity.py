@@ -14,13 +14,16 @@ from functools import lru_cache
 from typing import TypeVar
 
 from dpmic import _validate
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.statistics import capped
 
-__all__ = ["PROOFS", "mice", "mice_paper", "micr", "micr_paper", "rounding"]
+__all__ = ["PROOFS", "micc", "mice", "mice_paper", "micr", "micr_paper", "rounding"]
 
 PROOFS = {
     "micr": "docs/proofs/micr-sensitivity.md",
     "mice": "docs/proofs/mice-sensitivity.md",
+    "micc": "docs/proofs/capped-sensitivity.md",
+    "maps": "docs/proofs/maps.md",
     "micr, other statistics": "docs/proofs/other-statistics.md",
     "rounding": "docs/proofs/rounding.md",
 }
@@ -127,6 +130,37 @@ def mice(n: int, B: float, *, lmax: int | None = None) -> float:
     if lmax is not None:
         columns = min(columns, _validate.integer(lmax, "lmax", least=2))
     return _of_ranks(records, cells, columns)
+
+
+def micc(n: int, cap: float) -> float:
+    """Return the sensitivity of the capped score that float64 computes.
+
+    (cap + 36 u) / n + 2**-51, where u, at most 2**-15, is the unit that all numbers are multiples
+    of: one record weighs at most ``cap`` bits. It holds whatever grids and maps are searched.
+    Proof: docs/proofs/capped-sensitivity.md.
+
+    Parameters
+    ----------
+    n : int
+        The number of records, from 2 to 2**31 - 1.
+    cap : float
+        The most bits that one record can weigh, from 3.5 to 8.
+
+    Examples
+    --------
+    >>> round(micc(1000, 4), 5), round(micr(1000) / micc(1000, 4), 2)
+    (0.004, 2.85)
+    """
+    records, bits = _records(n), capped.checked_cap(cap)
+    if records > capped.MOST_RECORDS:
+        raise ParameterError(
+            f"n = {n!r}",
+            "the proof of rounding ends at 2 ** 31 records",
+            with_code("pass `mechanism='micr-laplace'`"),
+        )
+    with localcontext(_DIGITS):
+        weight = Decimal(bits) + 36 * Decimal(capped.unit_of(records))
+        return min(_up(weight / records + Decimal(2) ** -51), 1.0)
 
 
 def micr_paper(n: int) -> float:

@@ -8,12 +8,13 @@ from dpmic.results.independence import IndependenceRelease, IndependenceTest
 from dpmic.results.pairwise import Pairing, Pairwise
 from dpmic.results.plan import Expected, Plan
 from dpmic.results.release import HistogramRelease, Release
-from dpmic.results.score import Grid, MineStatistics, Score
+from dpmic.results.score import CappedScore, Grid, MineStatistics, Score
 from dpmic.results.screening import PairwiseRelease, ScoredPairs, Screening
 
 __all__ = [
     "AuditBound",
     "BoundsEstimate",
+    "CappedScore",
     "Expected",
     "Fact",
     "Grid",

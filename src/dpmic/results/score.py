@@ -205,3 +205,58 @@ class Score(MineStatistics, Result):
 
     def __float__(self) -> float:
         return self.mic
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CappedScore(Result):
+    """The dependence between two variables by capped information; ``float(score)`` is it.
+
+    Attributes
+    ----------
+    n : int
+        Records used, after missing ones were dropped.
+    cap : float
+        The most bits that one record can weigh.
+    axes : str
+        The scales on which axes were cut: ``"any"``, ``"linear"`` or ``"wide"``.
+    bounds : tuple
+        The rectangle on which grids were drawn.
+    grid : Grid
+        The best grid; two or three parts on one axis.
+    mic : float
+        From 0 to 1.
+    """
+
+    n: int
+    cap: float
+    axes: str
+    bounds: tuple[tuple[float, float], tuple[float, float]]
+    grid: Grid = field(metadata=GRID)
+    mic: float
+
+    def facts(self, x: str = "x", y: str = "y") -> list[Fact]:
+        """Return the score and its grid, of columns that are called x and y."""
+        return [
+            Fact("MIC, capped", f"{self.mic:.4f}", "strength, from 0 to 1"),
+            Fact("grid", f"{self.grid.k} x {self.grid.l}", f"rows on {y} x columns on {x}"),
+            Fact("n", f"{self.n}", "records used"),
+        ]
+
+    def provenance(self) -> dict[str, str]:
+        """Return how it was computed."""
+        fixed = {"cap": self.cap, "axes": self.axes}
+        fixed |= dict(zip(("x bounds", "y bounds"), self.bounds, strict=True))
+        return {"statistic": "micc", "records (n)": f"{self.n:,}", **flatten(fixed)}
+
+    def record(self) -> dict[str, Any]:
+        """Return the score as one flat row."""
+        return {"mic": self.mic, "n": self.n, "statistic": "micc", "cap": self.cap}
+
+    def _sound(self) -> bool:
+        return 0 <= self.mic <= 1
+
+    def _summary(self) -> str:
+        return f"micc: mic={self.mic:.6g}, n={self.n}, cap={self.cap:g}, axes={self.axes!r}"
+
+    def __float__(self) -> float:
+        return self.mic

@@ -1,4 +1,4 @@
-"""A count table: all that MICr needs of the data, in a size that does not grow with them."""
+"""A count table: all that MICr or micc needs of the data, in a size that does not grow."""
 
 from __future__ import annotations
 
@@ -20,8 +20,15 @@ from dpmic import _kernels, _validate
 from dpmic._validate import Interval, Master
 from dpmic.data import Batch, Stream, find, read_all, stream
 from dpmic.errors import InputError, ParameterError, RefusedValueError
-from dpmic.statistics.fixed_grids import CountTableRecords, Grids, Locator, facts_of, grids_of
-from dpmic.statistics.grids import RangeAxis
+from dpmic.statistics.fixed_grids import (
+    CountedStatistic,
+    Grids,
+    Locator,
+    checked_family,
+    facts_of,
+    grids_of,
+)
+from dpmic.statistics.maps import Axes
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -47,12 +54,12 @@ REMEDY = "read it from where it was written, or count the records again"
 
 
 class CountTable:
-    """Counts of records on the grids of MICr: one small table, however many records there are.
+    """Counts of records on fixed grids: one small table, however many records there are.
 
     Tables of different records add up to the table of all of them, whatever the order, so that
-    batches, files and days can be counted apart. :func:`dpmic.micr`, :func:`dpmic.pairwise`,
-    :func:`dpmic.release` and :func:`dpmic.screen` take a table in place of the data and return
-    bit-identical scores.
+    batches, files and days can be counted apart. :func:`dpmic.micr` (or :func:`dpmic.micc`),
+    :func:`dpmic.pairwise`, :func:`dpmic.release` and :func:`dpmic.screen` take a table in place of
+    the data and return bit-identical scores.
 
     A table is data, not a release: it holds exact counts, so keep it as safe as the records.
 
@@ -62,14 +69,18 @@ class CountTable:
         ``{"age": (0, 120), ...}``: the columns and the intervals on which grids are drawn,
         chosen without looking at the data.
     B : float
-        The most cells a grid may have. Memory grows as c B ** 2 for each pair: 0.6 MB for B = 100
-        and c = 5, 11 MB for B = 400.
+        Of MICr: the most cells a grid may have. Memory grows as c B ** 2 for each pair: 0.6 MB for
+        B = 100 and c = 5, 11 MB for B = 400.
     c : float
-        The master factor: how much finer the master is than the grid; finite.
+        Of MICr: the master factor, how much finer the master is than the grid; finite.
     master : {"reshef", "paper"}
-        c * min(l, floor(B / l)) master parts for l columns, or c * l.
+        Of MICr: c * min(l, floor(B / l)) master parts for l columns, or c * l.
     target : str, optional
         Only pairs of this column with others are counted; by default all pairs.
+    statistic : {"micr", "micc"}
+        Whose grids; those of micc have no B and no c, and take 10 MB a pair.
+    axes : {"any", "linear"}
+        Of micc: the scales on which axes are cut.
 
     Examples
     --------
@@ -86,23 +97,22 @@ class CountTable:
         self,
         bounds: Mapping[str, Any],
         *,
-        B: float,
-        c: float = 15,
+        B: float | None = None,
+        c: float | None = None,
         master: Master = "reshef",
         target: str | None = None,
+        statistic: CountedStatistic = "micr",
+        axes: Axes = "any",
     ) -> None:
-        self._begin(Grids.checked(bounds, B=B, c=c, master=master, target=target))
+        family = checked_family(statistic, B=B, c=c, master=master, axes=axes)
+        self._begin(Grids.checked(bounds, family, target=target))
 
     @classmethod
     def of(
         cls,
         source: Any,
         bounds: Mapping[str, Any],
-        *,
-        B: float,
-        c: float = 15,
-        master: Master = "reshef",
-        target: str | None = None,
+        **options: Any,
     ) -> CountTable:
         """Count all rows of a source in one pass.
 
@@ -112,11 +122,10 @@ class CountTable:
             Anything that :func:`dpmic.micr` takes for ``data``: a frame, a Parquet or CSV file,
             a pyarrow dataset, an iterator of record batches, a DuckDB relation, a polars
             LazyFrame, a Spark or a Dask DataFrame.
-        bounds, B, c, master, target
+        bounds, **options
             As for the table itself.
         """
-        grids = Grids.checked(bounds, B=B, c=c, master=master, target=target)
-        return count(stream(source) or source, grids)
+        return count(stream(source) or source, cls(bounds, **options).grids)
 
     @classmethod
     def empty(cls, grids: Grids) -> CountTable:
@@ -128,12 +137,12 @@ class CountTable:
     def _begin(self, grids: Grids) -> None:
         self.grids = grids
         self._n: int | None = 0  # None while counts change, and for good if that is interrupted
-        shape = len(grids.pairs), int(grids.layout.starts[-1])
+        shape = len(grids.pairs), grids.family.size
         if shape[0] * shape[1] * 8 > MOST_BYTES:
             raise ParameterError(
-                f"{shape[0]} pairs with B = {grids.limits.B:g} and c = {grids.limits.c:g}",
+                f"{shape[0]} pairs with {grids.family}",
                 f"their counts take {shape[0] * shape[1] * 8 / 2**30:.0f} GiB",
-                "pass a smaller B or c, or bounds of fewer columns",
+                "pass smaller grids, or bounds of fewer columns",
             )
         self._counts = np.zeros(shape, np.int64)
 
@@ -196,12 +205,11 @@ class CountTable:
 
     def _add_some(self, columns: list[Floats], each: Callable[..., Iterable[None]]) -> None:
         """Count a number of records whose atoms can be held."""
-        layout = self.grids.layout
         atoms = [own.atoms(values) for own, values in zip(self._locators, columns, strict=True)]
 
         def tally(counts: NDArray[np.int64], pair: tuple[int, int]) -> None:
-            x, y = (atoms[i] for i in pair)
-            _kernels.counting.tally(x, y, layout.first, layout.second, counts)
+            (x, y), cells = (atoms[i] for i in pair), self.grids.cells(pair)
+            _kernels.counting.tally(x, y, cells.first, cells.second, counts)
 
         for _ in each(tally, self._counts, self.grids.pairs):
             pass
@@ -214,8 +222,8 @@ class CountTable:
 
     @cached_property
     def _locators(self) -> list[Locator]:
-        family = self.grids.layout.family
-        return [Locator.of(interval, family) for interval in self.grids.intervals]
+        family, intervals = self.grids.family, self.grids.intervals
+        return [Locator.of(family.refinement(own).cuts, own) for own in intervals]
 
     def __iadd__(self, other: CountTable) -> CountTable:
         if not isinstance(other, CountTable):
@@ -224,7 +232,7 @@ class CountTable:
             raise InputError(
                 "two count tables",
                 f"they are on other grids: {self.grids.difference(other.grids)}",
-                "count both with the same bounds, B, c and master",
+                "count both with the same bounds and grids",
             )
         with _LOCK, self._changing(other.n):
             self._counts += other._counts
@@ -272,7 +280,8 @@ class CountTable:
         facts, body = _unpacked(data)
         table = cls.empty(_understood(lambda: grids_of(facts)))
         n = _understood(lambda: _validate.integer(facts["n"], "n", least=0, most=MOST_RECORDS))
-        table._counts = _counts(body, n, table._counts.shape, table.grids.layout.starts)
+        starts = table.grids.cells(table.grids.pairs[0]).starts
+        table._counts = _counts(body, n, table._counts.shape, starts)
         table._n = n
         return table
 
@@ -291,20 +300,11 @@ class CountTable:
             )
         return place, swapped
 
-    def records(self, x: str, y: str) -> tuple[CountTableRecords, CountTableRecords]:
-        """Return the counts of two columns: with the first cut into columns, and the second.
-
-        Every pair was counted in one of both orders, which stand for each other.
-        """
+    def counts(self, x: str, y: str) -> tuple[int, NDArray[np.int64], bool]:
+        """Return n, the counts of two columns, and whether they were counted in the other order."""
         place, swapped = self.place(x, y)
         with _LOCK:
-            n, counts = self.n, self._counts[place].copy()
-        layout, sizes = self.grids.layout, self.grids.layout.plan.sizes
-        a, b = (RangeAxis.of(np.empty(0), self.bounds[name], sizes) for name in (x, y))
-        return (
-            CountTableRecords(a, b, layout, counts, int(swapped), n),
-            CountTableRecords(b, a, layout, counts, 1 - swapped, n),
-        )
+            return self.n, self._counts[place].copy(), swapped
 
 
 def count(source: Any, grids: Grids) -> CountTable:

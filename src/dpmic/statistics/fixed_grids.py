@@ -1,25 +1,28 @@
-"""The grids of MICr, fixed beforehand, so that counts on them add.
+"""Grids that are fixed beforehand, so that counts on them add: those of MICr, and of micc.
 
-Steps of a search share a table of counts: on the common refinement of their columns, by that of
-their masters. Each table is there in both orientations. A record lies in one cell of each, whose
-number is the sum of what its atom on x and its atom on y contribute.
+A record lies in one cell of each table of counts, whose number is the sum of what its atom on x
+and its atom on y contribute. Steps of a MICr search share a table: on the common refinement of
+their columns, by that of their masters. Each table is there in both orientations, and for every
+pair of maps.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
 from dpmic._validate import Interval, Limits, Master
-from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.errors import InputError, ParameterError, safe_repr, with_code
+from dpmic.statistics.capped import Tabulated, capped_axis, columns_of
 from dpmic.statistics.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
+from dpmic.statistics.maps import OF_MICR, Axes, Refinement, range_maps
 from dpmic.statistics.records import Counted, Records, narrowed
 
 Floats = NDArray[np.float64]
@@ -138,15 +141,14 @@ class Locator:
     scale: float
 
     @classmethod
-    def of(cls, interval: Interval, family: RangeFamily) -> Locator:
-        """Draw the cuts of an interval."""
+    def of(cls, cuts: Floats, interval: Interval) -> Locator:
+        """Make a guide to the cuts of an interval."""
         low, high = interval
-        axis = RangeAxis.of(np.empty(0), interval, frozenset(family.edges))
-        buckets = BUCKETS * family.atoms
+        buckets = BUCKETS * (cuts.size + 1)
         begins = low + (high - low) * (np.arange(buckets) / buckets)
-        guide = np.searchsorted(axis.refinement, begins, side="right").astype(np.int32)
+        guide = np.searchsorted(cuts, begins, side="right").astype(np.int32)
         with np.errstate(over="ignore"):  # a very narrow interval, where the guide does not help
-            return cls(axis.refinement, guide, low, float(np.float64(buckets) / (high - low)))
+            return cls(cuts, guide, low, float(np.float64(buckets) / (high - low)))
 
     def atoms(self, values: Floats) -> NDArray[np.int32]:
         """Return the atom of each value: the number of cuts at or below it."""
@@ -193,6 +195,138 @@ class CountTableRecords(Records):
         return Counted(narrowed(table, self.n), columns, master)
 
 
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of one pair: where each table begins, and what an atom of each variable adds."""
+
+    starts: NDArray[np.int64]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class RangeGrids:
+    """The grids of MICr, under every pair of maps."""
+
+    limits: Limits
+    axes: Axes = "linear"
+
+    @property
+    def layout(self) -> CellLayout:
+        """The tables under one pair of maps."""
+        return cell_layout(self.limits)
+
+    def refinement(self, interval: Interval) -> Refinement:
+        """Return the atoms of a variable."""
+        return _mapped(self, interval)
+
+    @property
+    def size(self) -> int:
+        """How many cells a pair has."""
+        return int(self.layout.starts[-1]) * (len(OF_MICR) ** 2 if self.axes != "linear" else 1)
+
+    def cells(self, x: Refinement, y: Refinement) -> Cells:
+        """Lay out the cells of a pair: one set of tables after the other."""
+        base = self.layout
+        pairs = list(itertools.product(x.parts, y.parts))
+        begins = base.starts[-1] * np.arange(len(pairs))
+        first = [base.first[a] + at for (a, _), at in zip(pairs, begins, strict=True)]
+        second = [base.second[b] for _, b in pairs]
+        starts = [*(base.starts[:-1] + at for at in begins), [base.starts[-1] * len(pairs)]]
+        tables = (np.concatenate(own, axis=1).astype(np.int32) for own in (first, second))
+        return Cells(np.concatenate(starts), *tables)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is stored of them."""
+        limits = self.limits
+        return {"B": limits.B, "c": limits.c, "master": limits.master} | (
+            {} if self.axes == "linear" else {"axes": self.axes}
+        )
+
+    def __str__(self) -> str:
+        return f"(B, c, master) = {(self.limits.B, self.limits.c, self.limits.master)}"
+
+
+@lru_cache(maxsize=64)
+def _mapped(grids: RangeGrids, interval: Interval) -> Refinement:
+    fractions = grids.layout.family.fractions
+    return Refinement.of([own.cuts(fractions) for own in range_maps(interval, grids.axes)])
+
+
+@dataclass(frozen=True)
+class CappedGrids:
+    """The grids of micc, under every map."""
+
+    axes: Axes = "any"
+
+    def refinement(self, interval: Interval) -> Refinement:
+        """Return the atoms of a variable."""
+        return capped_axis(interval, self.axes).refinement
+
+    @property
+    def size(self) -> int:
+        """How many cells a pair has; it does not depend on the intervals."""
+        axis = capped_axis((0.0, 1.0), self.axes)
+        return 2 * axis.cells * sum(columns_of(sizes).fractions.size + 1 for sizes in axis.sizes)
+
+    def cells(self, x: Refinement, y: Refinement) -> Cells:
+        """Lay out the cells of a pair: the tables with columns on x, then on y."""
+        *x_parts, x_cells = x.parts
+        *y_parts, y_cells = y.parts
+        width = int(x_cells[-1]) + 1  # of y as well
+        sizes = [(int(own[-1]) + 1) * width for own in (*x_parts, *y_parts)]
+        starts = np.cumsum([0, *sizes])
+        first = [own * width for own in x_parts] + [x_cells] * len(y_parts)
+        second = [y_cells] * len(x_parts) + [own * width for own in y_parts]
+        first = [own + at for own, at in zip(first, starts[:-1], strict=True)]
+        return Cells(starts, np.stack(first, axis=1).astype(np.int32), np.stack(second, axis=1))
+
+    def tabulated(
+        self, counts: Counts, intervals: Sequence[Interval], *, swapped: bool
+    ) -> Iterator[Tabulated]:
+        """Yield the tables of two variables; swapped, if the second was counted as the first."""
+        axes = [capped_axis(own, self.axes) for own in intervals][:: -1 if swapped else 1]
+        end = 0
+        for orientation, (along, across) in enumerate((axes, axes[::-1])):
+            for sizes, own in zip(along.sizes, along.maps, strict=True):
+                shape = columns_of(sizes).fractions.size + 1, across.cells
+                start, end = end, end + shape[0] * shape[1]
+                table = counts[start:end].reshape(shape).astype(np.int32)
+                yield Tabulated(table, sizes, own, across, orientation ^ swapped)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is stored of them."""
+        return {"statistic": "micc", "axes": self.axes}
+
+    def __str__(self) -> str:
+        return f"those of micc with axes = {self.axes!r}"
+
+
+Family = RangeGrids | CappedGrids
+CountedStatistic = Literal["micr", "micc"]
+
+
+def checked_family(statistic: object, *, B: Any, c: Any, master: Any, axes: Any) -> Family:
+    """Check the options of a table: which grids its records are counted on."""
+    if _validate.choice(statistic, "statistic", CountedStatistic) == "micr":
+        return RangeGrids(fixed_limits(B, 15 if c is None else c, master))
+    if B is not None or c is not None:
+        raise ParameterError("B and c", "the grids of micc have neither", "leave them out")
+    return CappedGrids(countable_axes(axes))
+
+
+def countable_axes(axes: object) -> Axes:
+    """Check the scales of axes on which records can be counted beforehand."""
+    checked: Any = _validate.choice(axes, "axes", Axes)
+    if checked == "wide":
+        raise ParameterError(
+            "axes = 'wide'",
+            "it looks for where the records lie, so that counts do not do",
+            with_code("pass `axes='any'`, or the columns in memory"),
+        )
+    return checked  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True)
 class Grids:
     """Which columns are paired, and on which grids: what tables must share to be added.
@@ -202,19 +336,18 @@ class Grids:
 
     names: tuple[str, ...]
     intervals: tuple[Interval, ...]
-    limits: Limits
+    family: Family
     target: str | None = None
 
     @classmethod
-    def checked(cls, bounds: Any, *, B: object, c: object, master: object, target: object) -> Grids:
+    def checked(cls, bounds: Any, family: Family, *, target: object) -> Grids:
         """Check the options of a table."""
         names, intervals = _named(bounds)
-        limits = fixed_limits(B, c, master)
         if target is not None and target not in names:
             raise ParameterError(
                 f"target = {safe_repr(target)}", "it has no bounds", "name one that has"
             )
-        return cls(names, intervals, limits, None if target is None else str(target))
+        return cls(names, intervals, family, None if target is None else str(target))
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -223,9 +356,19 @@ class Grids:
         return paired(len(self.names), target)
 
     @property
-    def layout(self) -> CellLayout:
-        """The cells of one pair."""
-        return cell_layout(self.limits)
+    def limits(self) -> Limits:
+        """Those of MICr, whose grids they must be."""
+        if isinstance(self.family, CappedGrids):
+            raise InputError(
+                "a count table",
+                "it was counted on the grids of micc",
+                with_code("pass it to `dpmic.micc` or `dpmic.release`, or count with `B=100`"),
+            )
+        return self.family.limits
+
+    def cells(self, pair: tuple[int, int]) -> Cells:
+        """Lay out the cells of one pair."""
+        return self.family.cells(*(self.family.refinement(self.intervals[i]) for i in pair))
 
     def difference(self, other: Grids) -> str:
         """Say how other grids differ."""
@@ -236,8 +379,7 @@ class Grids:
         ):
             if mine != theirs:
                 return f"{name} {mine} and {theirs}"
-        a, b = ((own.B, own.c, own.master) for own in (self.limits, other.limits))
-        return f"(B, c, master) = {a} and {b}"
+        return f"{self.family} and {other.family}"
 
 
 def paired(columns: int, target: int | None) -> list[tuple[int, int]]:
@@ -280,20 +422,15 @@ def _named(bounds: Any) -> tuple[tuple[str, ...], tuple[Interval, ...]]:
 
 def facts_of(grids: Grids, n: int) -> dict[str, Any]:
     """Return what a stored table has besides its counts."""
-    limits = grids.limits
-    return {
-        "columns": grids.names,
-        "bounds": grids.intervals,
-        "target": grids.target,
-        "B": limits.B,
-        "c": limits.c,
-        "master": limits.master,
-        "n": n,
-    }
+    columns = {"columns": grids.names, "bounds": grids.intervals, "target": grids.target}
+    return {**columns, **grids.family.facts(), "n": n}
 
 
 def grids_of(facts: Any) -> Grids:
     """Read the grids of a stored table, as carefully as those of a new one."""
     bounds = dict(zip(facts["columns"], facts["bounds"], strict=True))
-    options = {name: facts[name] for name in ("B", "c", "master", "target")}
-    return Grids.checked(bounds, **options)
+    axes = countable_axes(facts.get("axes", "linear"))
+    family: Family = CappedGrids(axes)
+    if "statistic" not in facts:
+        family = RangeGrids(fixed_limits(facts["B"], facts["c"], facts["master"]), axes)
+    return Grids.checked(bounds, family, target=facts["target"])

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Interval, Limits
+from dpmic.statistics.maps import Map
 
 Edges = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -206,7 +207,7 @@ class MassAxis:
 
 @dataclass(frozen=True, slots=True)
 class RangeAxis:
-    """An axis whose parts have equal widths between fixed bounds.
+    """An axis whose parts have equal widths between fixed bounds, under a map.
 
     The atoms are the cells of the common refinement of all partitions in use. They depend on
     the bounds and the sizes alone, and the atom of a record on that record alone. With c = inf
@@ -219,21 +220,21 @@ class RangeAxis:
     values: MassAxis | None = None
 
     @classmethod
-    def of(cls, values: Floats, interval: Interval, sizes: frozenset[int]) -> RangeAxis:
-        """Find each record's cell; values outside the interval fall into the outermost ones."""
+    def of(cls, values: Floats, along: Map, sizes: frozenset[int]) -> RangeAxis:
+        """Find each record's cell; values outside the bounds fall into the outermost ones."""
         family = range_family(sizes)
-        refinement = _cuts(interval, family.fractions)
+        refinement = along.cuts(family.fractions)
         atoms = np.searchsorted(refinement, values, side="right")
         return cls(atoms.astype(np.int32), refinement, family)
 
     @classmethod
-    def for_steps(cls, values: Floats, interval: Interval, plan: Steps) -> RangeAxis:
+    def for_steps(cls, values: Floats, along: Map, plan: Steps) -> RangeAxis:
         """Bin one variable for all steps of a MICr search."""
         if math.isfinite(plan[0].master):
-            return cls.of(values, interval, plan.sizes)
+            return cls.of(values, along, plan.sizes)
         # c = inf: any cut between distinct clamped values (the paper's unconstrained MICr).
-        clamped = np.clip(values, *interval)
-        fixed = cls.of(clamped, interval, frozenset(step.columns for step in plan))
+        clamped = np.clip(values, along.low, along.high)
+        fixed = cls.of(clamped, along, frozenset(step.columns for step in plan))
         return replace(fixed, values=MassAxis.grouped(clamped))
 
     @property
@@ -299,13 +300,7 @@ def range_family(sizes: frozenset[int]) -> RangeFamily:
 
 def range_cuts(interval: Interval, size: int) -> Floats:
     """Return the inner cuts of ``size`` parts of equal width."""
-    return _cuts(interval, _fractions(size))
-
-
-def _cuts(interval: Interval, fractions: Floats) -> Floats:
-    """Return where fractions of an interval lie."""
-    low, high = interval
-    return low + (high - low) * fractions
+    return Map(*interval).cuts(_fractions(size))
 
 
 def _fractions(size: int) -> Floats:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,9 @@ from dpmic._validate import Bounds, Limits
 from dpmic.errors import InputError
 from dpmic.results import Grid
 from dpmic.statistics.count_table import CountTable
+from dpmic.statistics.fixed_grids import CountTableRecords, RangeGrids
 from dpmic.statistics.grids import Axis, Layout, RangeAxis, Steps, steps
+from dpmic.statistics.maps import Map, range_maps
 from dpmic.statistics.records import ClumpedRecords, CutAxes, HistogramRecords, Records
 
 Floats = NDArray[np.float64]
@@ -64,13 +66,31 @@ class Search:
     def by_range(cls, x: Floats, y: Floats, box: Bounds, limits: Limits) -> Self:
         """Search values for MICr, whose grids depend on the bounds and limits alone."""
         plan = steps(limits)
-        a, b = (RangeAxis.for_steps(v, ends, plan) for v, ends in zip((x, y), box, strict=True))
+        each = zip((x, y), box, strict=True)
+        a, b = (RangeAxis.for_steps(values, Map(*ends), plan) for values, ends in each)
         return cls.of(a, b, plan)
 
     @classmethod
-    def of_table(cls, table: CountTable, x: str, y: str) -> Self:
-        """Search two columns of a count table for MICr."""
-        return cls(*table.records(x, y), table.grids.layout.plan)
+    def of_table(cls, table: CountTable, x: str, y: str, *, maps: tuple[int, int] = (0, 0)) -> Self:
+        """Search two columns of a count table for MICr, under one map of each.
+
+        Every pair was counted in one of both orders, which stand for each other.
+        """
+        family = table.grids.family
+        assert isinstance(family, RangeGrids)
+        n, counts, swapped = table.counts(x, y)
+        along = [range_maps(table.bounds[name], family.axes) for name in (x, y)]
+        layout, (i, j) = family.layout, maps[::-1] if swapped else maps
+        own = counts.reshape(-1, layout.starts[-1])[i * len(along[0]) + j]
+        a, b = (
+            RangeAxis.of(np.empty(0), each[at], layout.plan.sizes)
+            for each, at in zip(along, maps, strict=True)
+        )
+        return cls(
+            CountTableRecords(a, b, layout, own, int(swapped), n),
+            CountTableRecords(b, a, layout, own, 1 - swapped, n),
+            layout.plan,
+        )
 
     @classmethod
     def of_histogram(cls, table: NDArray[np.int64], bounds: Bounds, limits: Limits) -> Self:
@@ -163,15 +183,20 @@ class Search:
         return records.fixed.cuts(counted.fixed_edges), searched
 
 
-def check_records(search: Search, n: int) -> None:
+def check_records(counted: int, n: int) -> None:
     """Refuse a table that has changed since everything else was fixed for n records."""
-    if search.n != n:
+    if counted != n:
         raise InputError("a count table", "it was changed meanwhile", "let nothing change it")
 
 
 def histogram_limits(B: float, m: int) -> Limits:
     """Return the grids of at most B cells and m columns whose master is every cell of m."""
     return Limits(B, math.inf, "reshef", m)
+
+
+def merged(matrices: Iterable[Floats]) -> Floats:
+    """Return the largest entries of several matrices, such as those under different maps."""
+    return reduce(np.fmax, matrices)
 
 
 def load_kernels(*, counted: bool) -> None:

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._validate import Bounds, Interval, Limits
+from dpmic._validate import Bounds, Interval
 from dpmic.data import Batch, Source, Stream, position, stream
 from dpmic.data import find as find_columns
 from dpmic.data import find_all as find_all_columns
 from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.statistics.count_table import CountTable, count, read
-from dpmic.statistics.fixed_grids import Grids
+from dpmic.statistics.fixed_grids import Family, Grids
 from dpmic.statistics.records import cell_counts
 
 __all__ = ["Counting", "Found", "counting", "find", "find_all"]
@@ -71,10 +71,10 @@ class Counting:
         return self.data
 
     def counted(
-        self, intervals: tuple[Interval, ...], limits: Limits, target: str | None = None
+        self, intervals: tuple[Interval, ...], family: Family, target: str | None = None
     ) -> Counting:
         """Count the records on some grids, unless they are."""
-        grids = Grids(self.names, intervals, limits, target)
+        grids = Grids(self.names, intervals, family, target)
         if isinstance(self.data, CountTable):
             _check_agreement(self.data, grids)
             self._check_unchanged(self.data.n)
@@ -146,13 +146,13 @@ def _check_agreement(table: CountTable, asked: Grids) -> None:
     """Refuse other grids than those that were counted on; the table may have more columns."""
     known = table.bounds
     own = Grids(
-        asked.names, tuple(known[name] for name in asked.names), table.grids.limits, asked.target
+        asked.names, tuple(known[name] for name in asked.names), table.grids.family, asked.target
     )
     if own != asked:
         raise InputError(
             "a count table",
             f"it was counted on other grids: {own.difference(asked)}",
-            "leave out bounds, B, c and master, or count again with them",
+            "leave out bounds and the options of grids, or count again with them",
         )
     for i, j in asked.pairs:
         table.place(asked.names[i], asked.names[j])  # refused before anything is spent

@@ -1,0 +1,392 @@
+"""Capped information: MIC by critics that no record can move by more than the cap.
+
+Two rows, one threshold, against equal-width columns under every map of an axis; and three rows,
+two thresholds, without maps. All that is needed of the data is counts on grids that are fixed
+beforehand. Definitions and proofs: docs/proofs/capped-sensitivity.md, docs/proofs/maps.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _kernels, _validate
+from dpmic._validate import Interval
+from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.results import Grid
+from dpmic.statistics.maps import FULLEST, LEVELS, Axes, Map, Refinement, public_maps
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.integer]
+Parts = NDArray[np.int32]
+
+CAPS = tuple(half / 2 for half in range(7, 17))
+"""What one record may weigh, in bits."""
+
+PLAIN = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192)
+THREE = (4, 6, 8, 12, 16, 24, 32, 48, 64)
+MAPPED = (2, 4, 8, 12, 16, 24, 32, 48, 64)
+ZOOMED = (2, 3, 4, 6, 8, 12)
+"""How many columns are tried: without a map, with three rows, under a map, under a zoom."""
+
+PENALTY = 0.72
+"""Bits that each column beyond the first costs, twice as many with three rows: half of log2 e,
+what it adds on average where nothing depends on anything."""
+
+THRESHOLDS = 128
+THRESHOLDS_OF_MAPS = 16
+THRESHOLDS_OF_THREE = 24
+"""Parts of an axis between which rows are cut: without a map, under each map, and of three rows."""
+
+MOST_RECORDS = 2**31 - 1
+"""Beyond it the proof of rounding ends."""
+
+MOST_TABLED = 2**20
+"""Records up to which f(m) = m log2 m is looked up; above it is computed."""
+
+LOG_3 = math.log2(3)
+
+_PAIRS = np.array(list(itertools.combinations(range(THRESHOLDS_OF_THREE - 1), 2))).T
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Critics:
+    """The critics of a cap, as multiples of one unit, so that every sum is exact.
+
+    ``two`` has (m1, m0, A1, A0) for each critic of two rows, ``three`` m and A of each of three
+    rows. A row of a column counts for H by what exceeds ``hard``, the cap times a share of it.
+    """
+
+    unit: float
+    cap: float
+    two: Floats
+    hard: float
+    cap_of_three: float
+    three: Floats
+    hard_of_three: float
+
+
+@lru_cache(maxsize=32)
+def critics_of(cap: float, unit: float) -> Critics:
+    """Return the critics of a cap."""
+
+    def rounded(values: Floats | float) -> Floats:
+        return np.round(np.asarray(values) / unit) * unit
+
+    half = 16 if cap <= 6 else 32
+    theta = np.arange(-half, half + 1) * ((cap - 1.5) / half)
+    up, down = np.maximum(theta, 0), np.maximum(-theta, 0)
+    bits = rounded(np.log2(1 + 2.0 ** -np.abs(theta)))
+    two = np.stack((bits + down, bits + up, cap - up, cap - down), axis=1)
+    shares = np.array([(i, j, 12 - i - j) for i in range(2, 9) for j in range(2, 11 - i)]) / 12
+    of_three = math.floor(cap * LOG_3 / unit) * unit
+    weights = rounded(-np.log2(shares))
+    hard = of_three - (weights.max(axis=1, keepdims=True) - weights)
+    return Critics(
+        unit,
+        cap,
+        _padded(two),
+        float(rounded(cap * 3 * 2.0**-cap)),
+        of_three,
+        np.concatenate((weights, hard), axis=1),
+        float(rounded(of_three * 3 / 16)),
+    )
+
+
+def _padded(critics: Floats) -> Floats:
+    """Add critics at both ends, to one less than a Fibonacci number, that are never the least."""
+    a, b = 34, 21
+    while a - 1 < len(critics):
+        a, b = a + b, a
+    before = (a - 1 - len(critics)) // 2
+    after = a - 1 - len(critics) - before
+    steep = np.array([1.0, 1.0, 0.0, 0.0])  # a bit a step: more than any objective falls
+    down, up = np.arange(before, 0, -1)[:, None], np.arange(1, after + 1)[:, None]
+    return np.concatenate((critics[0] + down * steep, critics, critics[-1] + up * steep))
+
+
+@dataclass(frozen=True, slots=True)
+class CapLimits:
+    """How far the search goes: what one record may weigh, in bits."""
+
+    cap: float
+
+
+def checked_cap(cap: object) -> float:
+    """Check what one record may weigh."""
+    most = _validate.real(cap, "cap")
+    if most not in CAPS:
+        raise ParameterError(
+            f"cap = {safe_repr(cap)}",
+            f"it is a multiple of 1/2 from {CAPS[0]:g} to {CAPS[-1]:g}",
+            with_code("pass `cap=5`"),
+        )
+    return most
+
+
+def checked_axes(axes: object) -> Axes:
+    """Check the scales on which axes are cut."""
+    checked: Any = _validate.choice(axes, "axes", Axes)
+    return checked  # type: ignore[no-any-return]
+
+
+def unit_of(n: int) -> float:
+    """Return the unit of all numbers, so that n log2 n of them fit into float64 exactly."""
+    return 2.0 ** -min(24, 51 - math.ceil(math.log2(n * math.log2(n))))
+
+
+@lru_cache(maxsize=4)
+def _xlogx(n: int, unit: float) -> Floats:
+    """Return the table of f(m) for m = 0 .. n in units, or an empty one where it is too large."""
+    if n > MOST_TABLED:
+        return np.empty(0)
+    m = np.arange(n + 1, dtype=np.float64)
+    m[1:] *= np.log2(m[1:])
+    return np.floor(m / unit + 0.5) * unit
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Columns:
+    """Partitions into columns of equal width, by their edges in parts of a common refinement."""
+
+    fractions: Floats
+    sizes: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+@lru_cache(maxsize=8)
+def columns_of(sizes: tuple[int, ...], refined: tuple[int, ...] | None = None) -> Columns:
+    """Return the partitions into so many columns, in a refinement of these and perhaps of others.
+
+    Examples
+    --------
+    >>> columns_of((2, 3)).edges
+    array([0, 2, 4, 0, 1, 3, 4])
+    """
+    fractions = np.unique(np.concatenate([_inner(l) for l in refined or sizes]))
+    inner = [np.searchsorted(fractions, _inner(l)) + 1 for l in sizes]
+    edges = [np.concatenate(([0], own, [fractions.size + 1])) for own in inner]
+    offsets = np.cumsum([0, *(own.size for own in edges)])
+    return Columns(fractions, np.array(sizes), np.concatenate(edges), offsets)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CappedAxis:
+    """One axis: its maps, the refined columns under each, and the cells between thresholds.
+
+    The last partition of ``refinement`` is that of the thresholds; ``of_three`` are the positions
+    of those that three rows are cut at.
+    """
+
+    maps: tuple[Map, ...]
+    thresholds: Floats
+    refinement: Refinement
+    of_three: NDArray[np.int64]
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are between thresholds."""
+        return self.thresholds.size + 1
+
+    @property
+    def sizes(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of columns that are tried under each map."""
+        return (PLAIN,) + (MAPPED,) * (len(self.maps) - 1)
+
+
+@lru_cache(maxsize=256)
+def capped_axis(interval: Interval, axes: Axes) -> CappedAxis:
+    """Lay out an axis from what is public."""
+    plain, *others = public_maps(interval)
+    maps = (plain,) if axes == "linear" else (plain, *others)
+    cut = [(THRESHOLDS, plain), (THRESHOLDS_OF_THREE, plain)]
+    cut += [(THRESHOLDS_OF_MAPS, own) for own in maps[1:]]
+    thresholds = np.sort(np.concatenate([own.cuts(_inner(size)) for size, own in cut]))
+    columns = [own.cuts(columns_of(PLAIN if own is plain else MAPPED).fractions) for own in maps]
+    of_three = np.searchsorted(thresholds, plain.cuts(_inner(THRESHOLDS_OF_THREE)))
+    return CappedAxis(maps, thresholds, Refinement.of([*columns, thresholds]), of_three)
+
+
+def _inner(size: int) -> Floats:
+    """Return the inner cuts of [0, 1] into equal parts."""
+    return np.arange(1, size) / size
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Zoom:
+    """A map that shows a small part of an axis, the part of each record, and how many are inside.
+
+    Its scores count only as far as more than a fifth of the records are inside.
+    """
+
+    map: Map
+    parts: Parts
+    inside: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CappedColumn:
+    """One variable on its axis, binned once for all pairs that it takes part in."""
+
+    axis: CappedAxis
+    parts: tuple[Parts, ...]
+    zooms: tuple[Zoom, ...] = ()
+
+    @classmethod
+    def of(cls, values: Floats, interval: Interval, axes: Axes) -> CappedColumn:
+        """Find each record's part under every map."""
+        axis = capped_axis(interval, axes)
+        atoms = axis.refinement.atoms(values)
+        parts = tuple(part[atoms] for part in axis.refinement.parts)
+        return cls(axis, parts, tuple(_zooms(values, interval)) if axes == "wide" else ())
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.parts[0].size
+
+
+def _zooms(values: Floats, interval: Interval) -> Iterator[Zoom]:
+    """Yield the fullest zooms of every level: half-shifted intervals of width W / 2^h."""
+    low, high = interval
+    fractions = columns_of(ZOOMED).fractions
+    for level in LEVELS:
+        ends = low + (high - low) * (np.arange(2 ** (level + 1) + 1) / 2.0 ** (level + 1))
+        halves = np.searchsorted(ends[1:-1], values, side="right")
+        held = np.bincount(halves, minlength=ends.size - 1)
+        inside = held[:-1] + held[1:]
+        fullest = np.argsort(-inside, kind="stable")[:FULLEST]
+        for i in fullest.tolist():
+            shown = Map(float(ends[i]), float(ends[i + 2]))
+            parts = np.searchsorted(shown.cuts(fractions), values, side="right")
+            yield Zoom(shown, parts.astype(np.int32), int(inside[i]))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tabulated:
+    """Counts [part of an axis under a map, cell of the other axis].
+
+    ``sizes`` are the numbers of columns that are tried. ``orientation`` is 0 where the columns are
+    on x. ``inside`` is that of a zoom.
+    """
+
+    counts: Counts
+    sizes: tuple[int, ...]
+    map: Map
+    across: CappedAxis
+    orientation: int
+    inside: int | None = None
+
+
+def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
+    """Count two columns in every table that is searched."""
+    for orientation, (along, across) in enumerate(((x, y), (y, x))):
+        cells, size = across.parts[-1], across.axis.cells
+
+        def count(parts: Parts, tried: tuple[int, ...]) -> Counts:
+            rows = columns_of(tried).fractions.size + 1
+            counts: Counts = _kernels.capped.tabulate(parts, cells, rows, size)  # noqa: B023
+            return counts
+
+        for tried, own, parts in zip(along.axis.sizes, along.axis.maps, along.parts, strict=False):
+            yield Tabulated(count(parts, tried), tried, own, across.axis, orientation)
+        for zoom in along.zooms:
+            counts = count(zoom.parts, ZOOMED)
+            yield Tabulated(counts, ZOOMED, zoom.map, across.axis, orientation, zoom.inside)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Best:
+    """The largest of all: n times the score, and the grid that has it."""
+
+    information: float
+    columns: Floats
+    rows: Floats
+    orientation: int
+
+    def score(self, n: int) -> float:
+        """Return the score of n records, from 0 to 1."""
+        return min(self.information / n, 1.0)
+
+    @property
+    def grid(self) -> Grid:
+        """The grid, with its columns on x and rows on y."""
+        x, y = (self.columns, self.rows)[:: 1 - 2 * self.orientation]
+        return Grid(y.size + 1, x.size + 1, tuple(x.tolist()), tuple(y.tolist()))
+
+
+def search(tables: Iterable[Tabulated], cap: float, n: int) -> Best:
+    """Return the largest capped information of n records, at least 0."""
+    critics = critics_of(cap, unit_of(n))
+    best = Best(-math.inf, np.empty(0), np.empty(0), 0)
+    for table in tables:
+        sums = _kernels.capped.cumulate(table.counts)
+        for found in (_two_rows(table, sums, critics, n), _three_rows(table, sums, critics, n)):
+            if found is not None and found.information > best.information:
+                best = found
+    return replace(best, information=max(best.information, 0.0))
+
+
+def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best:
+    """Return the best grid of two rows."""
+    columns = columns_of(_affordable(table.sizes, 2 * math.sqrt(n)), table.sizes)
+    bits, where = _kernels.capped.two_rows(
+        sums,
+        columns.edges,
+        columns.offsets,
+        _xlogx(n, critics.unit),
+        critics.unit,
+        critics.two,
+        critics.cap,
+        critics.hard,
+    )
+    bits -= _penalty(critics.unit) * (columns.sizes - 1)
+    if table.inside is not None:
+        fifth = -(n // -5)  # rounded up: what exceeds it is more than a fifth
+        bits = np.minimum(bits, critics.cap * (table.inside - fifth))
+    return _best(table, columns, bits, table.across.thresholds[where, None])
+
+
+def _three_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best | None:
+    """Return the best grid of three rows; under maps there is none."""
+    if table.sizes != PLAIN:
+        return None
+    columns = columns_of(_affordable(THREE, math.sqrt(n)), PLAIN)
+    pairs = table.across.of_three[_PAIRS]
+    bits, where = _kernels.capped.three_rows(
+        sums,
+        columns.edges,
+        columns.offsets,
+        pairs,
+        _xlogx(n, critics.unit),
+        critics.unit,
+        critics.three,
+        critics.cap_of_three,
+        critics.hard_of_three,
+    )
+    bits -= 2 * _penalty(critics.unit) * (columns.sizes - 1)
+    return _best(table, columns, bits / LOG_3, table.across.thresholds[pairs[:, where].T])
+
+
+def _affordable(sizes: tuple[int, ...], most: float) -> tuple[int, ...]:
+    """Return those numbers of columns that leave enough records for each; rounded up."""
+    return tuple(size for size in sizes if size <= max(math.ceil(most), sizes[0]))
+
+
+def _penalty(unit: float) -> float:
+    return math.floor(PENALTY / unit + 0.5) * unit
+
+
+def _best(table: Tabulated, columns: Columns, bits: Floats, rows: Floats) -> Best:
+    """Return the best of several partitions, with the rows of each."""
+    k = int(np.argmax(bits))
+    cuts = table.map.cuts(_inner(int(columns.sizes[k])))
+    return Best(float(bits[k]), cuts, rows[k], table.orientation)

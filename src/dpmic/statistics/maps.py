@@ -1,0 +1,108 @@
+"""Monotone maps of an axis, fixed beforehand, so that bounds may be far too wide.
+
+Grids of equal width resolve nothing where most records lie in one cell. Under a map they are
+other grids, and the largest score over any public set of maps has the same sensitivity as one
+(docs/proofs/maps.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic._validate import Interval
+
+Axes = Literal["any", "linear", "wide"]
+Floats = NDArray[np.float64]
+Atoms = NDArray[np.int32]
+
+BENDS = range(1, 8)
+"""Exponents j of the maps that are linear within W 4^-j of the centre, and logarithmic beyond."""
+
+ZOOMS = range(2, 7)
+"""Exponents j of the maps that show 2 W 4^-j on either side of the centre."""
+
+OF_MICR = (0, 2, 4, 7)
+"""The maps under which MICr is searched, by position."""
+
+LEVELS = range(1, 15)
+"""Exponents h of dyadic zooms, of width (high - low) / 2^h."""
+
+FULLEST = 9
+"""Zooms of a level that are searched: no more can hold over a fifth of the records each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A monotone map of an axis onto [0, 1], by its inverse; values outside are clamped.
+
+    ``bend`` is 0 for a linear map of [low, high], else where asinh((x - centre) / bend) turns from
+    linear to logarithmic.
+    """
+
+    low: float
+    high: float
+    centre: float = 0.0
+    bend: float = 0.0
+
+    def cuts(self, fractions: Floats) -> Floats:
+        """Return where fractions of the mapped axis lie, in ascending order."""
+        if not self.bend:
+            return self.low + (self.high - self.low) * fractions
+        first, last = (np.arcsinh((end - self.centre) / self.bend) for end in (self.low, self.high))
+        found = self.centre + self.bend * np.sinh(first + fractions * (last - first))
+        return np.maximum.accumulate(np.clip(found, self.low, self.high))  # whatever rounding does
+
+
+@lru_cache(maxsize=256)
+def public_maps(interval: Interval) -> tuple[Map, ...]:
+    """Return the thirteen maps of an axis, the identity first.
+
+    Their centre is 0, or the bound nearest to it.
+
+    Examples
+    --------
+    >>> len(public_maps((0.0, 100.0))), public_maps((0.0, 100.0))[8]
+    (13, Map(low=0.0, high=12.5, centre=0.0, bend=0.0))
+    """
+    low, high = interval
+    centre = min(max(0.0, low), high)
+    reach = max(high - centre, centre - low)
+    bent = [Map(low, high, centre, reach * 4.0**-j) for j in BENDS]
+    sides = [2 * reach * 4.0**-j for j in ZOOMS]
+    near = [Map(max(low, centre - side), min(high, centre + side)) for side in sides]
+    return (Map(low, high), *bent, *near)
+
+
+def range_maps(interval: Interval, axes: Axes) -> tuple[Map, ...]:
+    """Return the maps under which MICr is searched: four of the thirteen, for it takes long."""
+    maps = public_maps(interval)
+    return (maps[0],) if axes == "linear" else tuple(maps[i] for i in OF_MICR)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Refinement:
+    """The common refinement of several partitions of an axis, each given by its cuts.
+
+    ``parts[i]`` is the part of partition i that each atom of the refinement lies in.
+    """
+
+    cuts: Floats
+    parts: tuple[Atoms, ...]
+
+    @classmethod
+    def of(cls, partitions: Sequence[Floats]) -> Refinement:
+        """Refine partitions whose cuts ascend."""
+        cuts = np.unique(np.concatenate(partitions))
+        begins = np.concatenate(([-np.inf], cuts))
+        places = (np.searchsorted(own, begins, side="right") for own in partitions)
+        return cls(cuts, tuple(part.astype(np.int32) for part in places))
+
+    def atoms(self, values: Floats) -> Atoms:
+        """Return the atom of each value: the number of cuts at or below it."""
+        return np.searchsorted(self.cuts, values, side="right").astype(np.int32)
