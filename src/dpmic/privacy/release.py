@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy._geometric import MICrGeometric
 from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
 from dpmic.privacy._laplace import MICeLaplace, MICrLaplace
@@ -152,7 +153,7 @@ class ReleaseQuery(Query[Release]):
         """What the noise of the value means; noise in counts has no simple meaning."""
         if self.mechanism.counts:
             return None
-        return noise_in_words("laplace", self.setting.noise.scale)
+        return noise_in_words(ValueNoise("laplace", self.setting.noise.scale))
 
     @property
     def publishes(self) -> str:
