@@ -346,7 +346,7 @@ def test_vectors_stay_below_their_epsilon(size):
     vector = Vector(size)
     found = dpmic.audit(vector, neighbours=vector.neighbours, runs=100_000, confidence=SURE)
     assert not found.disproved, found
-    assert found.lower > 0.9, found
+    assert found.lower > 0.85, found
 
 
 @pytest.mark.full

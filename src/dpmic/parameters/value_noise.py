@@ -60,12 +60,12 @@ class ValueNoise:
         return self._unit * float(brentq(lambda x: self._beyond(x) - (1 - level), 0.0, most))
 
     def mean_up_to(self, most: ArrayLike) -> Floats:
-        """Return the expectation of min(|noise|, most), for Laplace and cube noise.
+        """Return the expectation of min(|noise|, most), for cube noise.
 
         Examples
         --------
         >>> [round(float(ValueNoise("cube", 1.5, 2).mean_up_to(most)), 3) for most in (1, 100)]
-        [0.777, 1.5]
+        [0.764, 1.5]
         """
         from scipy.special import gammainc, gammaincc
 

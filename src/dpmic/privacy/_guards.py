@@ -171,9 +171,14 @@ def noise_in_words(noise: ValueNoise) -> str:
     )
 
 
+def hides(noise: ValueNoise) -> bool:
+    """Return whether noise hides values in [0, 1]."""
+    return noise.half_width(0.95) > MAX_HALF_WIDTH
+
+
 def refuse_noisy_value(noise: ValueNoise, allowed: bool, remedy: str) -> None:
     """Refuse values in [0, 1] that noise hides, unless that is allowed."""
-    if noise.half_width(0.95) > MAX_HALF_WIDTH and not allowed:
+    if not allowed and hides(noise):
         raise ParameterError(
             "the noise is too large",
             noise_in_words(noise),

@@ -14,7 +14,13 @@ from typing import Any
 from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
 from dpmic.privacy import _pairs
-from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
+from dpmic.privacy._guards import (
+    hides,
+    noise_in_words,
+    private,
+    refuse_noisy_value,
+    remind_of_bounds,
+)
 from dpmic.privacy._joint_noise import JointNoise, least_noise, of_value
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
@@ -109,8 +115,9 @@ def prepare(
     relative = of_value(least_noise(1.0, count, terms.epsilon, allowed)).mean
     setting = _pairs.calibrated(pair, n, 1 / relative)
     least = least_noise(setting.sensitivity, count, terms.epsilon, allowed)
-    remedy = _remedy(found, terms.epsilon, allowed)
-    refuse_noisy_value(of_value(least), terms.allow_noisy, remedy)
+    if not terms.allow_noisy and hides(of_value(least)):
+        remedy = _remedy(found, terms.epsilon, allowed)
+        refuse_noisy_value(of_value(least), terms.allow_noisy, remedy)
     remind_of_bounds()
     return PairwiseQuery(
         source=found.source,
