@@ -380,7 +380,7 @@ def test_more_rows_of_a_person_than_agreed_are_not_used(run, tmp_path):
 
 def test_a_useless_screening_is_refused_before_consent(answering, run):
     ledger = budget(run)
-    given = (*SCREEN, "--top", "2", "--epsilon", "0.2", SURE[0], "--ledger", "p.ledger")
+    given = (*SCREEN, "--top", "2", "--epsilon", "0.1", SURE[0], "--ledger", "p.ledger")
     given += ("--dataset", "2026")
     code, out, err = answering("y\n", *given)
     assert (code, out) == (2, "")

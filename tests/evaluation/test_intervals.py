@@ -18,6 +18,7 @@ from dpmic.evaluation.scoring import SQUARE, Choice, matrix, micr, ranked
 from dpmic.evaluation.unseen import FITTED_MARGINS, MARGINS, UNSEEN_MARGINS, unseen
 from dpmic.parameters import interval, provenance
 from dpmic.parameters.interval import KNOTS
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import MICeLaplace, MICrLaplace
 
 JUDGED = ROOT / "docs" / "results" / "intervals.csv"
@@ -64,7 +65,7 @@ class TestFit:
     def test_intervals_hold_as_promised(self, kind, scale):
         known = fit(self.scores(), self.targets)
         values = self.scores()[..., None] + scale * strata(20)
-        found = held(known, values, self.targets, kind, scale).mean(axis=1)
+        found = held(known, values, self.targets, ValueNoise(kind, scale)).mean(axis=1)
         assert np.all(found >= np.array(LEVELS) - 0.01)
         assert np.all(found <= np.array(LEVELS) + 0.08)
 
@@ -159,7 +160,7 @@ def test_coverage_between_entries_on_curves_not_fitted(name, n, epsilon, targets
             scores.append(float(np.nanmax(matrix(ranked(points, rng), choice.limits))))
     values = np.clip(np.array(scores)[:, None] + setting.noise.scale * strata(40), 0, 1)
     known = interval.lookup(name, n, epsilon)
-    found = held(known, values[:, None], targets, "laplace", setting.noise.scale)
+    found = held(known, values[:, None], targets, ValueNoise("laplace", setting.noise.scale))
     # 84 distributions: five standard errors are 0.12, of which half are granted
     assert found.mean(axis=1)[2] >= 0.93 - 0.06
     assert found.mean(axis=1)[0] >= 0.5 - 0.1
@@ -199,10 +200,10 @@ def test_on_real_data_the_interval_holds_what_mice_suggests():
     for pair in list(spellman)[::6]:
         points = pair.x, pair.y
         exact = float(np.nanmax(matrix(ranked(points, rng), limits)))
-        guess = tried[np.argmax(guide.rarity(exact, tried, "none", 0.0))]
+        guess = tried[np.argmax(guide.rarity(exact, tried, ValueNoise("none", 0.0)))]
         setting = MICrLaplace(1.0, pair.bounds).setting(spellman.n)
         score = micr(points, pair.bounds, Choice(setting.limits.B, setting.limits.c))
         values = np.clip(score + setting.noise.scale * strata(40), 0, 1)
-        rarity = ours.rarity(values, guess, "laplace", setting.noise.scale)
+        rarity = ours.rarity(values, guess, ValueNoise("laplace", setting.noise.scale))
         missed.append(np.mean(rarity < 0.025))
     assert np.mean(missed) <= 0.07

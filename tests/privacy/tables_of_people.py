@@ -1,5 +1,6 @@
 """A sensitive table, and neighbours for attacks, that the tests of screens and matrices share."""
 
+import dataclasses
 import json
 import logging
 import pickle
@@ -97,3 +98,10 @@ def assert_round_trips(published):
     again = pickle.loads(pickle.dumps(published))
     assert again == published
     assert hash(again) == hash(published)
+
+
+def weaker(added, share):
+    """Return noise of several scores with a share of its scale, and the epsilon that it had."""
+    if added.kind == "cube":
+        return dataclasses.replace(added, steps=int(added.steps * share))
+    return dataclasses.replace(added, scale=added.scale * share)

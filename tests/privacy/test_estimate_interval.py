@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from project import ROOT
 from scipy import integrate, stats
+from scipy.special import gammaincc
 from sweeps import sweep
 
 import dpmic
 from dpmic.evaluation import tables
 from dpmic.parameters import interval, provenance
 from dpmic.parameters.interval import KNOTS, Scores, lookup
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 from dpmic.report import page
 from dpmic.results import HistogramRelease, Release
@@ -50,36 +52,55 @@ def released(name, n, epsilon, value, **options):
     return HistogramRelease(**{**vars(made), **nothing})
 
 
-class TestNoise:
-    """The noise is added to half a normal distribution in closed form."""
+def marginal(kind, scale, size):
+    """Return the distribution of the noise."""
+    if kind != "cube":
+        return stats.laplace(scale=scale) if kind == "laplace" else stats.norm(scale=scale)
+    unit = 2 * scale / (size + 1)
 
-    @sweep("kind", ["laplace", "gaussian"])
+    def cdf(x):
+        far = abs(x) / unit
+        beyond = gammaincc(size + 1, far) - far / size * gammaincc(size, far)
+        return 1 - beyond / 2 if x > 0 else beyond / 2
+
+    return SimpleNamespace(cdf=cdf)
+
+
+class TestNoise:
+    """The noise is added to half a normal distribution."""
+
+    @sweep(("kind", "size"), [("laplace", 1), ("gaussian", 1), ("cube", 2), ("cube", 45)])
     @sweep("scale", [0.002, 0.05, 1.0])
     @sweep("t", [-0.4, -0.01, 0.0, 0.03, 0.1, 0.5])
-    def test_closed_forms(self, kind, scale, t):
-        noise = stats.laplace(scale=scale) if kind == "laplace" else stats.norm(scale=scale)
+    def test_with_half_a_normal_distribution(self, kind, size, scale, t):
+        noise = marginal(kind, scale, size)
         half = stats.halfnorm(scale=0.07)
         near = [max(t, 0.0), max(t - 6 * scale, 0.0), max(t + 6 * scale, 0.0), 0.07]
         expected, _ = integrate.quad(
             lambda x: half.pdf(x) * noise.cdf(t - x), 0, 0.9, points=sorted(near), limit=500
         )
-        found = interval._half(np.array(t), np.array(0.07), kind, scale)
-        assert float(found) == pytest.approx(expected, abs=1e-6)
+        found = ValueNoise(kind, scale, size).after_half_normal(np.array(t), np.array(0.07))
+        assert float(found) == pytest.approx(expected, abs=2e-5 if kind == "cube" else 1e-6)
 
-    @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+    @pytest.mark.parametrize("kind", ["laplace", "gaussian", "cube"])
     def test_little_noise_is_none(self, kind):
         t = np.array([-0.1, 0.01, 0.1, 0.3])
-        found = interval._half(t, np.array(0.07), kind, 1e-9)
-        assert found == pytest.approx(interval._half(t, np.array(0.07), "none", 0.0), abs=1e-6)
+        found, none = (
+            noise.after_half_normal(t, np.array(0.07))
+            for noise in (ValueNoise(kind, 1e-9, 5), ValueNoise("none", 0.0))
+        )
+        assert found == pytest.approx(none, abs=1e-6)
 
     @given(
         st.floats(0, 1),
         st.floats(1e-12, 1e6),
-        st.sampled_from(["laplace", "gaussian", "none"]),
+        st.sampled_from(["laplace", "gaussian", "cube", "none"]),
         st.sampled_from(MECHANISMS),
     )
     def test_rarities_are_probabilities(self, value, scale, kind, name):
-        found = lookup(name, 300, 1.0).rarity(value, np.linspace(0, 1, 101), kind, scale)
+        found = lookup(name, 300, 1.0).rarity(
+            value, np.linspace(0, 1, 101), ValueNoise(kind, scale, 10)
+        )
         assert np.all((found >= -1e-9) & (found <= 0.5 + 1e-9))
 
 
@@ -139,13 +160,13 @@ class TestIntervals:
             z = rng.normal(size=1500)
             scores = median + np.where(z < 0, below, above) * z
             values = np.clip(scores + rng.laplace(0, scale, z.size), 0, 1)
-            ends = [known.interval(value, "laplace", scale, level) for value in values]
+            ends = [known.interval(value, ValueNoise("laplace", scale), level) for value in values]
             held = np.mean([low <= m <= high for low, high in ends])
             assert held == pytest.approx(level, abs=5 * math.sqrt(level * (1 - level) / 1500))
 
     def test_scores_that_never_miss(self):
         exact = Scores(KNOTS, np.full(11, 1e-6), np.full(11, 1e-6))
-        low, high = exact.interval(0.437, "none", 0.0, 0.95)
+        low, high = exact.interval(0.437, ValueNoise("none", 0.0), 0.95)
         assert 0.435 <= low <= 0.437 <= high <= 0.439
 
     def test_several_rows_of_a_person_are_as_much_less_epsilon(self):
@@ -173,6 +194,7 @@ class TestTables:
         bounds = dict.fromkeys(table.columns, (0.0, 1.0))
         return [
             dpmic.screen(table, bounds=bounds, epsilon=2.0, top=2),
+            dpmic.screen(table, bounds=bounds, epsilon=2.0, top=1),
             dpmic.screen(table, bounds=bounds, epsilon=8.0, top=3, rows_per_person=2),
             dpmic.release_pairwise(table, bounds=bounds, epsilon=3.0),
             dpmic.release_pairwise(
@@ -182,8 +204,7 @@ class TestTables:
         ]
 
     def test_every_pair_has_an_interval_around_its_estimate(self, several):
-        kinds = {getattr(result, "noise", "laplace") for result in several}
-        assert kinds == {"laplace", "gaussian"}
+        assert {result.noise for result in several} == {"laplace", "gaussian", "cube"}
         for result in several:
             for level in (0.5, 0.95):
                 ends = result.estimate_interval(level)
@@ -192,7 +213,7 @@ class TestTables:
                     assert 0 <= low <= estimate <= high <= 1
 
     def test_one_value_says_what_it_says_in_a_release(self):
-        """The noise of one of k values is that of a release at a k-th of their epsilon."""
+        """One value has the noise of a release."""
         pair = pl.DataFrame({"x": np.linspace(0, 1, 500), "y": np.linspace(0, 1, 500) ** 2})
         bounds = dict.fromkeys(pair.columns, (0.0, 1.0))
         chosen = dpmic.screen(pair, bounds=bounds, epsilon=0.5, top=1)

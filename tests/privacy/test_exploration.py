@@ -35,8 +35,8 @@ STEPS = {
         PATIENTS, bounds=BOUNDS, epsilon=0.6, ledger=ledger, dataset="people"
     ),
     "matrix with delta": lambda ledger: dpmic.release_pairwise(
-        PATIENTS.assign(**{f"v{i}": RNG.random(N) for i in range(8)}),
-        bounds={**BOUNDS, **{f"v{i}": (0, 1) for i in range(8)}},
+        PATIENTS.assign(**{f"v{i}": RNG.random(N) for i in range(10)}),
+        bounds={**BOUNDS, **{f"v{i}": (0, 1) for i in range(10)}},
         epsilon=3.0,
         delta=1e-6,
         ledger=ledger,

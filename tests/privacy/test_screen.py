@@ -24,6 +24,7 @@ from tables_of_people import (
     assert_nothing_exact,
     assert_round_trips,
     recorded,
+    weaker,
 )
 
 import dpmic
@@ -32,10 +33,9 @@ from dpmic._format import format_ceil
 from dpmic.parameters import tuned
 from dpmic.privacy import _pairs, noise
 from dpmic.privacy._guards import private_columns
-from dpmic.privacy.pairwise import _least_noise
+from dpmic.privacy._joint_noise import least_noise, of_value
 from dpmic.privacy.query import Terms, padded
 from dpmic.privacy.screen import SHARES, best_split, expected_error, prepare
-from dpmic.results import uncertainty
 
 UNIT = ((0, 1), (0, 1))
 
@@ -81,9 +81,10 @@ def test_everything_that_is_public_is_stated():
     delta = sensitivity.micr(PEOPLE) + 2 * sensitivity.rounding(PEOPLE, published.parameters["B"])
     assert published.sensitivity == pytest.approx(delta, rel=1e-12)
     assert published.sensitivity >= delta
-    assert published.scale == pytest.approx(2 * delta / published.values_epsilon, rel=1e-6)
+    assert published.noise == "cube"
+    assert published.scale == pytest.approx(1.5 * delta / published.values_epsilon, rel=1e-6)
     assert published.selection_scale == pytest.approx(4 * delta / published.selection_epsilon)
-    each = published.values_epsilon / 2
+    each = published.values_epsilon / 1.5
     default = tuned.lookup("micr-laplace", PEOPLE, each)
     assert (published.parameters["B"], published.parameters["c"]) == (default.B, default.c)
     expected = default.calibration.estimate(published.values, published.scale)
@@ -367,8 +368,11 @@ def test_stored_texts_have_one_length_whatever_was_chosen():
 def test_the_default_split_minimises_the_expected_error():
     change = sensitivity.micr(PEOPLE)
     for top, epsilon in ((1, 1.0), (3, 3.0), (5, 10.0)):
-        unit = top * change / epsilon
-        errors = {a: expected_error(10, top, 2 * unit / a, unit / (1 - a)) for a in SHARES}
+        unit = change / epsilon
+        errors = {
+            a: expected_error(10, top, 2 * top * unit / a, (top + 1) / 2 * unit / (1 - a))
+            for a in SHARES
+        }
         assert ask(top=top, epsilon=epsilon).split == min(errors, key=errors.get)
 
 
@@ -380,10 +384,10 @@ def test_the_split_is_adjustable_and_stated():
 
 
 def simulated_error(candidates, top, choice, scale, runs):
-    """What OpenDP's own choice and noise do to evenly spread scores."""
+    """What OpenDP's own choice and cube noise of this mean do to evenly spread scores."""
     scores = (np.arange(candidates) + 0.5) / candidates
     selection = noise.TopK(choice, math.nan, top, candidates)
-    values = noise.LaplaceVector(scale, math.nan, top)
+    values = noise.Cube(round(2 * scale / (top + 1) / noise.GRANULARITY), math.nan, top)
     losses, errors = [], []
     for _ in range(runs):
         chosen = scores[selection.choose(scores.tolist())]
@@ -407,17 +411,18 @@ def test_the_expected_error_agrees_with_simulation(candidates, top, choice, scal
 @pytest.mark.full
 def test_the_default_split_is_nearly_the_best_by_simulation():
     """In the table of the hypothesis no split is better by more than a hundredth of [0, 1]."""
-    for candidates, top, unit in ((10, 1, 0.02), (10, 3, 0.1), (45, 5, 0.05), (190, 5, 0.02)):
-        chosen = best_split(candidates, top, 1.0, unit / top)
+    for candidates, top, unit in ((10, 1, 0.02), (10, 3, 0.03), (45, 5, 0.01), (190, 5, 0.004)):
+        chosen = best_split(candidates, top, 1.0, unit)
+        mean = (top + 1) / 2 * unit
         errors = {
-            a: simulated_error(candidates, top, 2 * unit / a, unit / (1 - a), 4000)
+            a: simulated_error(candidates, top, 2 * top * unit / a, mean / (1 - a), 4000)
             for a in (chosen, *np.arange(0.1, 0.95, 0.2))
         }
         assert errors[chosen] <= min(errors.values()) + 0.01
 
 
-def half_width(noise):
-    return uncertainty.half_width(noise.kind, noise.added.scale, 0.95)
+def half_width(change, count, epsilon, delta=0.0):
+    return of_value(least_noise(change, count, epsilon, delta)).half_width(0.95)
 
 
 @pytest.mark.slow
@@ -431,17 +436,15 @@ def test_the_guide_prints_what_is_computed():
         pairs, epsilon, n, screened, loss, pure, relaxed = (float(v.replace(",", "")) for v in row)
         change = sensitivity.micr(int(n))
         share = best_split(int(pairs), 5, epsilon, change)
-        unit = 5 * change / epsilon
-        computed = {
-            screened: uncertainty.half_width("laplace", unit / (1 - share), 0.95),
-            pure: half_width(_least_noise(change, int(pairs), epsilon, 0)),
-            relaxed: half_width(_least_noise(change, int(pairs), epsilon, 1e-6)),
-        }
-        for printed, found in computed.items():
+        computed = [
+            (screened, half_width(change, 5, epsilon * (1 - share))),
+            (pure, half_width(change, int(pairs), epsilon)),
+            (relaxed, half_width(change, int(pairs), epsilon, 1e-6)),
+        ]
+        for printed, found in computed:
             assert printed == pytest.approx(found, rel=0.06)
-        assert loss == pytest.approx(
-            expected_error(int(pairs), 5, 2 * unit / share, 1e-9), rel=0.1, abs=6e-4
-        )
+        lost = expected_error(int(pairs), 5, 10 * change / epsilon / share, 1e-9)
+        assert loss == pytest.approx(lost, rel=0.1, abs=6e-4)
 
 
 def test_many_candidates_are_grouped():
@@ -521,7 +524,7 @@ class Screened:
         plan = dataclasses.replace(
             plan,
             selection=dataclasses.replace(plan.selection, scale=plan.selection.scale * self.share),
-            values=dataclasses.replace(plan.values, scale=plan.values.scale * self.share),
+            values=weaker(plan.values, self.share),
         )
         if self.value:
             drawn = (plan.draw(scores) for _ in range(runs))

@@ -22,7 +22,8 @@ from dpmic.evaluation.scoring import SQUARE, Choice
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.evaluation.unseen import FITTED_MARGINS, UNSEEN_MARGINS, Reshaped
-from dpmic.parameters.interval import KNOTS, ScoreNoise, Scores
+from dpmic.parameters.interval import KNOTS, Scores
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
 
 Floats = NDArray[np.float64]
@@ -68,15 +69,14 @@ class _Simulated:
     n: int
     epsilon: float
     scores: Floats
-    kind: ScoreNoise
-    scale: float
+    noise: ValueNoise
 
     @property
     def values(self) -> Floats:
         """What is published, [distribution, sample, draw]."""
-        if self.kind == "none":
+        if self.noise.kind == "none":
             return self.scores[..., None]
-        return np.clip(self.scores[..., None] + self.scale * strata(DRAWS), 0.0, 1.0)
+        return np.clip(self.scores[..., None] + self.noise.scale * strata(DRAWS), 0.0, 1.0)
 
 
 def measure(run: Run, sampling: Sampling) -> tuple[Table, Table]:
@@ -88,7 +88,7 @@ def measure(run: Run, sampling: Sampling) -> tuple[Table, Table]:
     for n in sampling.iterations:
         for found in (*_laplace(run, sampling, n), *_counts(run, sampling, n)):
             where = {"mechanism": found.mechanism, "n": n, "epsilon": found.epsilon}
-            if found.epsilon in (EPSILONS if found.kind == "laplace" else NOISY_EPSILONS):
+            if found.epsilon in (EPSILONS if found.noise.kind == "laplace" else NOISY_EPSILONS):
                 fitted = fit(found.scores[which > 0], targets[which > 0])
                 rows.append({**where, **{name: _rounded(v) for name, v in vars(fitted).items()}})
             if found.epsilon in JUDGED:
@@ -130,24 +130,24 @@ def _median(numbers: Floats, weights: Floats) -> float:
     return float(numbers.ravel()[order[np.searchsorted(reached, reached[-1] / 2)]])
 
 
-def held(known: Scores, values: Floats, targets: Floats, kind: ScoreNoise, scale: float) -> Floats:
+def held(known: Scores, values: Floats, targets: Floats, noise: ValueNoise) -> Floats:
     """Return for every level and distribution how many intervals of its values hold its MIC*."""
-    rarity = known.rarity(values, targets[:, None, None], kind, scale)
+    rarity = known.rarity(values, targets[:, None, None], noise)
     return np.array([(rarity >= (1 - level) / 2).mean(axis=(1, 2)) for level in LEVELS])
 
 
 def _judged(found: _Simulated, targets: Floats, which: NDArray[np.int64]) -> dict[str, float]:
     """Return coverage by level on functions left out of the fit and on other curves, and width."""
-    values, noise = found.values, (found.kind, found.scale)
+    values = found.values
     share = np.empty((len(LEVELS), len(targets)))
     for function in np.unique(which):
         out, rest = which == function, (which != function) & (which > 0)
         known = fit(found.scores[rest], targets[rest])
-        share[:, out] = held(known, values[out], targets[out], *noise)
+        share[:, out] = held(known, values[out], targets[out], found.noise)
     seen, unseen = share[:, which > 0].mean(axis=1), share[:, which == 0].mean(axis=1)
     known = fit(found.scores[which > 0], targets[which > 0])
     some = values[which > 0][:, 0, :: max(values.shape[2] // WIDTHS, 1)].ravel()
-    ends = np.array([known.interval(value, *noise, 0.95) for value in some.tolist()])
+    ends = np.array([known.interval(value, found.noise, 0.95) for value in some.tolist()])
     named = [f"{level:.0%}" for level in LEVELS]
     return {
         **{f"left out, {name}": round(float(v), 3) for name, v in zip(named, seen, strict=True)},
@@ -170,7 +170,7 @@ def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
     known = dict(zip(wanted, found["scores"], strict=True))
     for mechanism, choice, scale in settings:
         own = known[mechanism.name, choice]
-        yield _Simulated(mechanism.name, n, mechanism.epsilon, own, "laplace", scale)
+        yield _Simulated(mechanism.name, n, mechanism.epsilon, own, ValueNoise("laplace", scale))
 
 
 def _counts(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
@@ -180,7 +180,7 @@ def _counts(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
     iterations = max(2, sampling.iterations[n] // 2)
     found = _stacked(run, "intervals, noisy counts", sampling, n, iterations, sample_values, sizes)
     for (epsilon, _), own in zip(settings, found["values"], strict=True):
-        yield _Simulated(MICrGeometric.name, n, epsilon, own, "none", 0.0)
+        yield _Simulated(MICrGeometric.name, n, epsilon, own, ValueNoise("none", 0.0))
 
 
 def _stacked(

@@ -2,26 +2,24 @@
 
 ``scores.json`` says how scores of default grids are distributed for each MIC*, over relationships
 and samples: a normal distribution in two halves about its median (``dpmic reproduce
-intervals``). The noise is added to it in closed form. The interval holds every MIC* under which
+intervals``). The noise is added to it. The interval holds every MIC* under which
 neither a value so small nor one so large is too rare, so it assumes no strength of dependence to
 be more likely than another (docs/decisions/0017-estimate-interval.md).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmic.parameters import stored
 from dpmic.parameters.tuned import corners
+from dpmic.parameters.value_noise import ValueNoise
 
 Floats = NDArray[np.float64]
-ScoreNoise = Literal["laplace", "gaussian", "none"]
 
 KNOTS = np.linspace(0.0, 1.0, 11)
 """The values of MIC* at which distributions are stored; between them numbers are interpolated."""
@@ -42,26 +40,23 @@ class Scores:
     below: Floats
     above: Floats
 
-    def interval(
-        self, value: float, noise: ScoreNoise, scale: float, level: float
-    ) -> tuple[float, float]:
+    def interval(self, value: float, noise: ValueNoise, level: float) -> tuple[float, float]:
         """Return every MIC* that the value does not speak against, at any level in (0, 1).
 
         Examples
         --------
         >>> exact = Scores(KNOTS, 0 * KNOTS + 0.01, 0 * KNOTS + 0.01)
-        >>> [round(end, 2) for end in exact.interval(0.5, "laplace", 0.02, 0.95)]
+        >>> little = ValueNoise("laplace", 0.02)
+        >>> [round(end, 2) for end in exact.interval(0.5, little, 0.95)]
         [0.44, 0.56]
         """
         tried = np.linspace(0.0, 1.0, STEPS + 1)
-        rarity = self.rarity(value, tried, noise, scale)
+        rarity = self.rarity(value, tried, noise)
         possible = np.flatnonzero(rarity >= min((1 - level) / 2, rarity.max()))
         low, high = max(possible[0] - 1, 0), min(possible[-1] + 1, STEPS)  # rounded outwards
         return float(low / STEPS), float(high / STEPS)
 
-    def rarity(
-        self, value: ArrayLike, mic_star: ArrayLike, noise: ScoreNoise, scale: float
-    ) -> Floats:
+    def rarity(self, value: ArrayLike, mic_star: ArrayLike, noise: ValueNoise) -> Floats:
         """Return how probable a value so small, or one so large, is under a MIC*: the lesser.
 
         A value beyond the medians at both ends says no more than these: so the ends of [0, 1] are
@@ -74,33 +69,10 @@ class Scores:
         )
         with np.errstate(all="ignore"):
             smaller = 0.5 + 0.5 * (
-                _half(inside - median, above, noise, scale)
-                - _half(median - inside, below, noise, scale)
+                noise.after_half_normal(inside - median, above)
+                - noise.after_half_normal(median - inside, below)
             )
         return np.asarray(np.minimum(smaller, 1 - smaller))
-
-
-def _half(t: Floats, spread: Floats, noise: ScoreNoise, scale: float) -> Floats:
-    """Return P(spread |Z| + noise <= t) for a standard normal Z."""
-    from scipy.special import erf, erfcx, ndtr, owens_t
-
-    if noise == "none":
-        return np.asarray(erf(np.maximum(t, 0.0) / spread / math.sqrt(2)))
-    if noise == "gaussian":  # skew-normal
-        z = t / np.hypot(spread, scale)
-        return np.asarray(ndtr(z) - 2 * owens_t(z, spread / scale))
-    # Laplace: of the integral over Z each part is exp(...) times a normal tail, which erfcx keeps
-    # from overflowing.
-    w, ratio, root = t / spread, spread / scale, math.sqrt(2)
-    p = np.maximum(w, 0.0)
-    bell, far = np.exp(-p * p / 2) / 2, erfcx(ratio / root) / 2
-    near = np.where(
-        p < ratio,
-        bell * erfcx(np.abs(ratio - p) / root),
-        np.exp(np.minimum(ratio * ratio / 2 - p * ratio, 0.0)) * ndtr(p - ratio),
-    )
-    positive = erf(p / root) - near + np.exp(-p * ratio) * far + bell * erfcx((p + ratio) / root)
-    return np.asarray(np.where(w > 0, positive, np.exp(np.minimum(w, 0.0) * ratio) * far))
 
 
 def lookup(mechanism: str, n: float, epsilon: float) -> Scores:

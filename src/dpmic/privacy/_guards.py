@@ -26,7 +26,7 @@ from dpmic.errors import (
     UnreadableError,
     with_code,
 )
-from dpmic.results import uncertainty
+from dpmic.parameters.value_noise import ValueNoise
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -154,29 +154,34 @@ def warn_of_noise(reason: str, remedy: str) -> None:
     warnings.warn(f"{reason}; {remedy}", NoiseWarning, stacklevel=depth_of_caller())
 
 
-def noise_in_words(kind: str, scale: float) -> str:
+def noise_in_words(noise: ValueNoise) -> str:
     """Say what noise of a value in [0, 1] means for somebody who reads the value.
 
     Examples
     --------
-    >>> print(noise_in_words("laplace", 0.14))
+    >>> print(noise_in_words(ValueNoise("laplace", 0.14)))
     95% of values are within 0.42 of the score, and one in ten unrelated pairs is published as
     0.23 or more
     """
-    half = uncertainty.half_width(kind, scale, 0.95)
-    seen = uncertainty.half_width(kind, scale, 1 - 2 * UNRELATED)  # noise is symmetric
+    half = noise.half_width(0.95)
+    seen = noise.half_width(1 - 2 * UNRELATED)  # it is symmetric
     return (
         f"95% of values are within {half:.2g} of the score, and one in ten unrelated pairs is "
         f"published as {f'{seen:.2g} or more' if seen < 1 else '1'}"
     )
 
 
-def refuse_noisy_value(kind: str, scale: float, allowed: bool, remedy: str) -> None:
+def hides(noise: ValueNoise) -> bool:
+    """Return whether noise hides values in [0, 1]."""
+    return noise.half_width(0.95) > MAX_HALF_WIDTH
+
+
+def refuse_noisy_value(noise: ValueNoise, allowed: bool, remedy: str) -> None:
     """Refuse values in [0, 1] that noise hides, unless that is allowed."""
-    if uncertainty.half_width(kind, scale, 0.95) > MAX_HALF_WIDTH and not allowed:
+    if not allowed and hides(noise):
         raise ParameterError(
             "the noise is too large",
-            noise_in_words(kind, scale),
+            noise_in_words(noise),
             remedy + with_code(", or `allow_noisy=True` to publish anyway"),
         )
 

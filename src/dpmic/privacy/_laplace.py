@@ -24,6 +24,7 @@ from dpmic.data import Pair
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy._guards import read_privately, refuse_noisy_value
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
@@ -78,7 +79,7 @@ class LaplaceMechanism(Mechanism):
     def refuse_noisy(self, setting: CalibratedLaplace) -> None:
         """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
         remedy = with_code("pass more data or a larger epsilon (`dpmic.plan` says how much)")
-        refuse_noisy_value("laplace", setting.noise.scale, self.allow_noisy, remedy)
+        refuse_noisy_value(ValueNoise("laplace", setting.noise.scale), self.allow_noisy, remedy)
 
     def publish(
         self, score: float, source: Found, setting: CalibratedLaplace, person: str | None = None

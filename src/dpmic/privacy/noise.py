@@ -1,6 +1,7 @@
-"""Noise from OpenDP: exact samplers, outputs on a fixed grid, no seed.
+"""Noise: exact samplers, outputs on a fixed grid, no seed.
 
-The only module of ours that asks OpenDP for noise, or the operating system for entropy.
+All but :class:`Cube` is OpenDP's. The only module of ours that asks OpenDP for noise, or the
+operating system for entropy.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from secrets import randbelow
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,8 @@ from numpy.typing import NDArray
 GRID_EXPONENT = -40
 GRANULARITY = 2.0**GRID_EXPONENT
 """Outputs are multiples of this: what floating point could betray is not published."""
+
+_PLACES = 1 << -GRID_EXPONENT  # of the grid in [0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ def _measurement(scale: float) -> Any:
 class LaplaceVector:
     """Laplace noise of one scale for each of ``size`` scores."""
 
+    kind: ClassVar[Literal["laplace"]] = "laplace"
+    delta: ClassVar[float] = 0.0
     scale: float
     epsilon: float
     size: int
@@ -82,6 +89,7 @@ class LaplaceVector:
 class Gaussian:
     """Gaussian noise for each of ``size`` scores, at most (epsilon, delta)-DP together."""
 
+    kind: ClassVar[Literal["gaussian"]] = "gaussian"
     scale: float
     epsilon: float
     delta: float
@@ -91,6 +99,40 @@ class Gaussian:
         """Return the values with fresh noise each, rounded to the grid."""
         _refuse_unfinite(values)
         return list(map(float, _vector_gaussian(self.scale, self.size)(list(values))))
+
+
+@dataclass(frozen=True, slots=True)
+class Cube:
+    """Noise in the shape of a cube for ``size`` scores together (docs/proofs/cube-noise.md).
+
+    A vector z of noise, in steps of the grid, has a probability proportional to
+    exp(-max abs(z_i) / steps): the K-norm mechanism of Hardt and Talwar for the cube.
+    """
+
+    kind: ClassVar[Literal["cube"]] = "cube"
+    delta: ClassVar[float] = 0.0
+    steps: int
+    epsilon: float
+    size: int
+
+    @property
+    def scale(self) -> float:
+        """The mean absolute noise of one score: that of Laplace noise of this scale."""
+        return self.steps * GRANULARITY * (self.size + 1) / 2
+
+    @property
+    def quick(self) -> bool:
+        """Whether a radius is proposed a few times at most: about exp(size / (2 steps))."""
+        return self.size <= 4 * self.steps
+
+    def add(self, values: Sequence[float]) -> list[float]:
+        """Return the values, rounded to the grid, with fresh noise."""
+        _refuse_unfinite(values)
+        if len(values) != self.size:
+            raise ArithmeticError(f"not {self.size} scores: nothing was released")
+        radius = _cube_radius(self.steps, self.size)
+        moved = (_on_grid(v) + randbelow(2 * radius + 1) - radius for v in values)
+        return [place / _PLACES for place in moved]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +203,25 @@ def calibrate_gaussian(sensitivity: float, epsilon: float, delta: float, size: i
     return Gaussian(large, epsilon, delta, size)
 
 
+def calibrate_cube(sensitivity: float, epsilon: float, size: int) -> Cube:
+    """Return the least cube noise for a sensitivity in L-infinity, as :func:`calibrate`.
+
+    Rounded scores move by at most D = ceil(sensitivity / granularity) steps, so the loss is
+    D / steps, with no error of floating point: it is rounded up once, where it is stated.
+
+    Examples
+    --------
+    >>> found = calibrate_cube(0.01, 1.0, 45)
+    >>> round(found.scale, 6), 0.999 < found.epsilon < 1
+    (0.23, True)
+    """
+    moved = math.ceil(Fraction(sensitivity) * _PLACES)
+    steps = math.ceil(moved / (Fraction(epsilon) * (1 - Fraction(1, 10**9))))
+    loss = Fraction(moved, steps)
+    stated = float(loss)
+    return Cube(steps, stated if stated >= loss else math.nextafter(stated, math.inf), size)
+
+
 def calibrate_top_k(sensitivity: float, epsilon: float, k: int, size: int) -> TopK:
     """Return the sharpest selection for a sensitivity in L-infinity, as :func:`calibrate`.
 
@@ -186,8 +247,51 @@ def _private_enough(
     return scale, loss
 
 
+def _on_grid(value: float) -> int:
+    """Return floor(value / granularity + 1/2): the nearest place on the grid, halves upwards."""
+    return math.floor(Fraction(value) * _PLACES + Fraction(1, 2))
+
+
+def _cube_radius(steps: int, size: int) -> int:
+    """Draw r with a probability proportional to (2 r + 1)^size exp(-r / steps).
+
+    Of size + 1 geometric variables the sum is r with a probability proportional to
+    (r + 1) ... (r + size) exp(-r / steps). It is kept with probability
+    (2 r + 1)^size / ((2 r + 2) ... (2 r + 2 size)), which is close to 1 where steps exceed size.
+    """
+    while True:
+        r = sum(_geometric(steps) for _ in range(size + 1))
+        if all(randbelow(2 * r + 2 * i) <= 2 * r for i in range(1, size + 1)):
+            return r
+
+
+def _geometric(steps: int) -> int:
+    """Draw x = 0, 1, ... with a probability proportional to exp(-x / steps).
+
+    Algorithm 2 of Canonne, Kamath and Steinke (2020): x modulo steps, then how often it is full.
+    """
+    rest = randbelow(steps)
+    while not _survives(rest, steps):
+        rest = randbelow(steps)
+    full = 0
+    while _survives(1, 1):
+        full += 1
+    return rest + steps * full
+
+
+def _survives(numerator: int, denominator: int) -> bool:
+    """Return True with probability exp(-numerator / denominator), which is at least exp(-1).
+
+    Algorithm 1 of Canonne, Kamath and Steinke (2020), after von Neumann.
+    """
+    k = 1
+    while randbelow(k * denominator) < numerator:
+        k += 1
+    return k % 2 == 1
+
+
 def _refuse_unfinite(values: Sequence[float]) -> None:
-    """OpenDP adds noise to NaN and infinity without a word, so they stop here."""
+    """Stop NaN and infinity, to which OpenDP adds noise without a word."""
     if not all(map(math.isfinite, values)):
         raise ArithmeticError("a score is not finite: nothing was released")
 

@@ -196,7 +196,7 @@ class Query(ABC, Generic[Result]):
     @property
     @abstractmethod
     def epsilon(self) -> float:
-        """What it costs: the loss that OpenDP proves for the noise, at most that of the terms."""
+        """What it costs: the loss that is proved for the noise, at most that of the terms."""
 
     @property
     def delta(self) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy._auto import MECHANISMS, made, options_of_table, resolve
 from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
@@ -147,7 +148,7 @@ class ReleaseQuery(Query[Release]):
         """What the noise of the value means; noise in counts has no simple meaning."""
         if self.mechanism.counts:
             return None
-        return noise_in_words("laplace", self.setting.noise.scale)
+        return noise_in_words(ValueNoise("laplace", self.setting.noise.scale))
 
     @property
     def publishes(self) -> str:

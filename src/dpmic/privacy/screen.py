@@ -1,9 +1,8 @@
 """Private screening: select the strongest pairs of a table, then release their values.
 
 Replacing one person's rows changes every pair's score by at most Delta, so the scores have
-sensitivity Delta in L-infinity, and those of the selected pairs k Delta in L1. The selection and
-the values are two releases, whose losses add up. Proof:
-docs/proofs/screening-and-matrices.md.
+sensitivity Delta in L-infinity, and so have those of the selected pairs. The selection and the
+values are two releases, whose losses add up. Proof: docs/proofs/screening-and-matrices.md.
 """
 
 from __future__ import annotations
@@ -19,8 +18,10 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic.errors import ParameterError
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import _pairs, noise
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
+from dpmic.privacy._joint_noise import JointNoise, least_noise, of_value
 from dpmic.privacy._pairs import PairOptions
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
@@ -144,19 +145,18 @@ def prepare(
             f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"
         )
     # Which mechanism suits the values depends on the split, and that, a little, on the mechanism.
-    half = options.choose(found.source, terms, terms.epsilon / 2 / count)
+    half = options.choose(found.source, terms, _of_one(terms.epsilon / 2, count))
     share = _share(split, candidates, count, terms.epsilon, half.setting(n).sensitivity)
-    # One of k values has the noise of a single release at a k-th of their epsilon.
-    mechanism = options.choose(found.source, terms, terms.epsilon * (1 - share) / count)
+    rest = terms.epsilon * (1 - share)
+    mechanism = options.choose(found.source, terms, _of_one(rest, count))
     setting = mechanism.setting(n)
     change = setting.sensitivity
     selection = None
     if share:
         selection = noise.calibrate_top_k(change, terms.epsilon * share, count, candidates)
-    together = count * change * (1 + 2**-50)  # rounded up
-    values = noise.calibrate_vector(together, terms.epsilon * (1 - share), count)
+    values = least_noise(change, count, rest)
     remedy = "pass a smaller top, more data or a larger epsilon"
-    refuse_noisy_value("laplace", values.scale, terms.allow_noisy, remedy)
+    refuse_noisy_value(of_value(values), terms.allow_noisy, remedy)
     remind_of_bounds()
     return ScreenQuery(
         source=found.source,
@@ -179,7 +179,7 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
     top: int
     split: float
     selection: noise.TopK | None
-    values: noise.LaplaceVector
+    values: JointNoise
 
     result = Screening
 
@@ -198,7 +198,7 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
     @property
     def noise_in_words(self) -> str:
         """What the noise of a value means."""
-        return noise_in_words("laplace", self.values.scale)
+        return noise_in_words(of_value(self.values))
 
     @property
     def publishes(self) -> str:
@@ -224,7 +224,7 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
         drawn = sorted(zip(*self.draw(exact), strict=True), key=lambda row: (-row[1], row[0]))
         names, facts = self.table.named_pairs, self.facts
         values = [value for _, value in drawn]
-        estimates = self.setting.calibration.estimate(values, self.values.scale)
+        estimates = self.setting.calibration.estimate(values, of_value(self.values).mean)
         return Screening(
             pairs=tuple(names[i] for i, _ in drawn),
             values=tuple(values),
@@ -235,8 +235,14 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
             values_epsilon=self.values.epsilon,
             selection_scale=0.0 if self.selection is None else self.selection.scale,
             scale=self.values.scale,
+            noise=self.values.kind,
             **{**facts, "parameters": {**facts["parameters"], "top": self.top}},
         )
+
+
+def _of_one(epsilon: float, count: int) -> float:
+    """Return at which epsilon a single release has the noise of one of several values."""
+    return 1 / of_value(least_noise(1.0, count, epsilon)).mean
 
 
 def _share(split: object, candidates: int, top: int, epsilon: float, change: float) -> float:
@@ -268,8 +274,9 @@ def expected_error(candidates: int, top: int, selection: float, values: float) -
     """Return the expected loss of the selection plus the expected error of a value.
 
     The loss is by how much the mean true score of the selected pairs falls short of that of the
-    ``top`` strongest; ``selection`` and ``values`` are the scales of the two noises. Nothing may
-    be learnt from the data for this, so true scores are taken to be spread evenly over [0, 1].
+    ``top`` strongest; ``selection`` and ``values`` are the scales of the two noises, the second of
+    cube noise. Nothing may be learnt from the data for this, so true scores are taken to be
+    spread evenly over [0, 1].
 
     Selecting by Gumbel noise takes candidate i with a probability near
     1 - exp(-t exp(score_i / selection)), where t makes these add up to ``top`` (successive
@@ -279,7 +286,7 @@ def expected_error(candidates: int, top: int, selection: float, values: float) -
     Examples
     --------
     >>> round(expected_error(45, 5, 0.1, 0.05), 3)
-    0.106
+    0.107
     """
     points = min(candidates, MOST_POINTS)
     each = candidates / points
@@ -287,7 +294,10 @@ def expected_error(candidates: int, top: int, selection: float, values: float) -
     selected = each * _inclusion(scores, top / each, selection)
     strongest = 1 - top / candidates / 2  # the mean of the upper part of [0, 1]
     loss = strongest - float(selected @ scores) / top
-    return loss + float(selected @ _clipped_error(scores, values)) / top
+    # E|clip(score + noise, 0, 1) - score|: noise is cut off at the score, or at 1 - score.
+    added = ValueNoise("cube", values, top)
+    error = (added.mean_up_to(scores) + added.mean_up_to(1 - scores)) / 2
+    return loss + float(selected @ error) / top
 
 
 def best_split(candidates: int, top: int, epsilon: float, sensitivity: float) -> float:
@@ -296,12 +306,15 @@ def best_split(candidates: int, top: int, epsilon: float, sensitivity: float) ->
     Examples
     --------
     >>> best_split(45, 5, epsilon=1.0, sensitivity=0.0114)
-    0.63
+    0.67
     """
-    # The noises as OpenDP's maps have it: 2 k Delta / scale for the selection, k Delta /
-    # scale for the values.
-    unit = top * sensitivity / epsilon
-    errors = [expected_error(candidates, top, 2 * unit / a, unit / (1 - a)) for a in SHARES]
+    # By OpenDP's map the selection costs 2 k Delta / scale; cube noise of k values has a mean of
+    # (k + 1) / 2 times Delta over what it costs.
+    unit = sensitivity / epsilon
+    errors = [
+        expected_error(candidates, top, 2 * top * unit / a, (top + 1) / 2 * unit / (1 - a))
+        for a in SHARES
+    ]
     return float(SHARES[int(np.argmin(errors))])
 
 
@@ -320,8 +333,3 @@ def _inclusion(scores: Floats, top: float, scale: float) -> Floats:
 def _included(logits: Floats, log_t: float) -> Floats:
     with np.errstate(over="ignore"):
         return np.asarray(-np.expm1(-np.exp(logits + log_t)))
-
-
-def _clipped_error(scores: Floats, scale: float) -> Floats:
-    """Return E|clip(score + Laplace noise, 0, 1) - score|."""
-    return np.asarray(scale * (1 - (np.exp(-scores / scale) + np.exp((scores - 1) / scale)) / 2))

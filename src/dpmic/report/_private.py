@@ -242,7 +242,8 @@ def _cut(shown: int, total: int) -> str:
 
 def _reading(result: Pairs, estimate: bool) -> tuple[str, ...]:
     several = (words.SEVERAL,) if len(result.values) > 1 else ()
-    return (words.MIC, words.CHANCE, *_noise_words(estimate), *several)
+    together = (words.TOGETHER,) if result.noise == "cube" else ()
+    return (words.MIC, words.CHANCE, *_noise_words(estimate), *several, *together)
 
 
 def _noise_words(estimate: bool) -> tuple[str, ...]:

@@ -30,6 +30,10 @@ SEVERAL = (
     "Each interval holds for its own pair. Of twenty, one may well miss. Where the intervals of "
     "two pairs overlap, do not rely on their order."
 )
+TOGETHER = (
+    "The noise of all values was drawn together: it has one random size, and moves each value by "
+    "an amount of its own within it. So if one interval misses, others are likelier to."
+)
 SELECTED = (
     "The pairs were chosen for their strength, with noise in the choice, too. A pair that is not "
     "listed may be strong all the same; nothing here says anything about it."

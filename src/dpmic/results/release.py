@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpmic.data import Backend, build
 from dpmic.errors import ParameterError
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.results import uncertainty
 from dpmic.results._base import Fact, square
 from dpmic.results._published import PublishedPair
@@ -72,7 +73,7 @@ class Release(PublishedPair):
         kind. It is computed from ``value`` and ``scale`` alone.
         """
         # Outputs and inputs are rounded to the grid.
-        half = uncertainty.half_width("laplace", self.scale, level) + 2 * self.granularity
+        half = self._noise.half_width(uncertainty.level_of(level)) + 2 * self.granularity
         return uncertainty.noise_interval(self.value, half)
 
     def estimate_interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -89,6 +90,10 @@ class Release(PublishedPair):
         """Return the estimate with its interval for a display, or why there is none."""
         return uncertainty.known_estimates((self.estimate,), lambda: (self.estimate_interval(),))
 
+    @property
+    def _noise(self) -> ValueNoise:
+        return ValueNoise("laplace", self.scale)
+
     def _evidence(self) -> uncertainty.Evidence:
         """Return what an interval for MIC* follows from, besides the value."""
         if self.statistic != "mic":
@@ -97,7 +102,7 @@ class Release(PublishedPair):
                 "nothing is known of its population value",
                 "use interval() for the noise, or release statistic='mic'",
             )
-        return uncertainty.Evidence.of_noise(self, self.mechanism)
+        return uncertainty.Evidence.of_noise(self, self.mechanism, self._noise)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the value with its noise interval; needs matplotlib."""

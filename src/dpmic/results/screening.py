@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpmic._format import format_ceil
 from dpmic.data import Backend, build
 from dpmic.errors import InputError
+from dpmic.parameters.value_noise import Kind, ValueNoise
 from dpmic.results import uncertainty
 from dpmic.results._base import Fact
 from dpmic.results._published import Published, noise_facts
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Pairs = tuple[tuple[str, str], ...]
+
+KINDS = {
+    "laplace": "Laplace, independent for each value",
+    "gaussian": "Gaussian, independent for each value",
+    "cube": "cube: one random radius for all values, each moved uniformly within it",
+}
+"""Kinds of noise, in words."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -40,8 +48,11 @@ class ScoredPairs(Published):
     sensitivity : float
         The largest change of a score that one person can cause.
     scale, granularity : float
-        The scale of the values' noise (of Gaussian noise the standard deviation), and the spacing
-        of the grid on which values lie.
+        The mean absolute noise of a value (of Gaussian noise the standard deviation), and the
+        spacing of the grid on which values lie.
+    noise : {"laplace", "gaussian", "cube"}
+        The kind of noise. Cube noise has one random radius for all values, and moves each by a
+        uniform number within it.
     """
 
     values: tuple[float, ...]
@@ -50,6 +61,7 @@ class ScoredPairs(Published):
     sensitivity: float
     scale: float
     granularity: float
+    noise: str = "laplace"  # of screenings that were stored before there was another
 
     if TYPE_CHECKING:  # a field of one subclass, and a property of the other
 
@@ -58,13 +70,13 @@ class ScoredPairs(Published):
             """The pairs in the order of the values."""
 
     @property
-    def _noise(self) -> uncertainty.Noise:
-        return "laplace"
+    def _noise(self) -> ValueNoise:
+        return ValueNoise(cast("Kind", self.noise), self.scale, len(self.values))
 
     @property
     def half_width(self) -> float:
         """What the noise of a value exceeds with a probability of 5%."""
-        return uncertainty.half_width(self._noise, self.scale, 0.95)
+        return self._noise.half_width(0.95)
 
     def interval(self, level: float = 0.95) -> tuple[tuple[float, float], ...]:
         """Return the noise's interval for each pair, not the sample's.
@@ -72,7 +84,7 @@ class ScoredPairs(Published):
         Each contains, with probability ``level`` or more, what its pair scores without noise.
         The values' noise is fresh, so that holds for selected pairs, too.
         """
-        half = uncertainty.half_width(self._noise, self.scale, level) + 2 * self.granularity
+        half = self._noise.half_width(uncertainty.level_of(level)) + 2 * self.granularity
         return tuple(uncertainty.noise_interval(value, half) for value in self.values)
 
     def estimate_interval(self, level: float = 0.95) -> tuple[tuple[float, float], ...]:
@@ -114,7 +126,8 @@ class ScoredPairs(Published):
 
     def provenance(self) -> dict[str, str]:
         """Return how it was made, with the noise."""
-        return super().provenance() | noise_facts(self.sensitivity, self.scale)
+        facts = noise_facts(self.sensitivity, self.scale)
+        return super().provenance() | facts | {"noise": KINDS[self.noise]}
 
     def facts(self) -> list[Fact]:
         """Return the leading pairs, and what they cost."""
@@ -141,6 +154,7 @@ class ScoredPairs(Published):
         numbers = (self.sensitivity, self.scale, self.granularity)
         return (
             super()._sound()
+            and self.noise in KINDS
             and 0 < len(self.values) == len(self.estimates) == len(self.pairs)
             and all(0 <= v <= 1 for v in (*self.values, *self.estimates))
             and all(0 < v < math.inf for v in numbers)
@@ -228,7 +242,7 @@ class Screening(ScoredPairs):
     def _summary(self) -> str:
         return (
             f"{len(self.pairs)} of {self.candidates} pairs, n={self.n}, "
-            f"epsilon={self._cost}, noise within {self.half_width:.4f} at 95%"
+            f"epsilon={self._cost}, {self.noise} noise within {self.half_width:.4f} at 95%"
         )
 
 
@@ -243,17 +257,10 @@ class PairwiseRelease(ScoredPairs):
     delta : float
         What the probability of any set of results may exceed exp(epsilon) times another by; 0
         for pure privacy.
-    noise : {"laplace", "gaussian"}
-        The kind of noise.
     """
 
     names: tuple[str, ...]
     delta: float
-    noise: str
-
-    @property
-    def _noise(self) -> uncertainty.Noise:
-        return cast("uncertainty.Noise", self.noise)
 
     @property
     def pairs(self) -> Pairs:
@@ -303,8 +310,7 @@ class PairwiseRelease(ScoredPairs):
 
     def _sound(self) -> bool:
         known = self.target is None or self.target in self.names
-        noisy = self.noise in get_args(uncertainty.Noise)
-        return known and noisy and 0 <= self.delta < 1 and super()._sound()
+        return known and 0 <= self.delta < 1 and super()._sound()
 
     def facts(self) -> list[Fact]:
         """Return the leading pairs, their noise, and what they cost."""
@@ -314,7 +320,7 @@ class PairwiseRelease(ScoredPairs):
 
     def provenance(self) -> dict[str, str]:
         """Return how it was made, with the noise."""
-        return super().provenance() | {"noise": self.noise, "delta": format_ceil(self.delta)}
+        return super().provenance() | {"delta": format_ceil(self.delta)}
 
     def _summary(self) -> str:
         cost = f"epsilon={self._cost}"

@@ -1,25 +1,19 @@
-"""What follows from a published value and its noise: post-processing, at no cost of privacy.
-
-The one place where a scale becomes a probability, for the noise alone and for MIC*.
-"""
+"""What follows from a published value and its noise: post-processing, at no cost of privacy."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.parameters import interval, tuned
+from dpmic.parameters.value_noise import ValueNoise
 
 if TYPE_CHECKING:
     from dpmic.results.release import HistogramRelease, Release
     from dpmic.results.screening import ScoredPairs
-
-Noise = Literal["laplace", "gaussian"]
 
 NOISE_COVERS = "95%; covers the privacy noise, not sampling error"
 """What every display says of the interval of a value."""
@@ -36,31 +30,12 @@ NEARLY = 1e-5
 """How far an epsilon that is read off a result may be from the one that chose its grids."""
 
 
-def half_width(noise: str, scale: float, level: float) -> float:
-    """Return what noise does not exceed, in absolute value, with probability ``level``.
-
-    Examples
-    --------
-    >>> round(half_width("laplace", 1.0, 0.95), 3), round(half_width("gaussian", 1.0, 0.95), 3)
-    (2.996, 1.96)
-    """
-    share = level_of(level)
-    if noise == "laplace":
-        return -scale * math.log1p(-share)  # P(|noise| > h) = exp(-h / scale)
-    return scale * NormalDist().inv_cdf((1 + share) / 2)
-
-
 def level_of(level: object) -> float:
     """Check the level of an interval."""
     share = _validate.real(level, "level")
     if not 0 < share < 1:
         raise ParameterError(f"level = {level!r}", "it is a probability", "pass 0.95")
     return share
-
-
-def mean(noise: str, scale: float) -> float:
-    """Return the expected absolute noise."""
-    return scale * (1 if noise == "laplace" else math.sqrt(2 / math.pi))
 
 
 def noise_interval(value: float, half: float) -> tuple[float, float]:
@@ -73,19 +48,16 @@ class Evidence:
     """How scores are distributed for each MIC*, and the noise that a value has besides."""
 
     scores: interval.Scores
-    noise: interval.ScoreNoise
-    scale: float
+    noise: ValueNoise
 
     @classmethod
-    def of_noise(
-        cls, result: Release | ScoredPairs, mechanism: str, noise: Noise = "laplace"
-    ) -> Evidence:
+    def of_noise(cls, result: Release | ScoredPairs, mechanism: str, noise: ValueNoise) -> Evidence:
         """Return that of scores with noise.
 
         Their grids suit the epsilon for which one score would have that noise. Beyond the table
         of grids its end holds, so scores are known at every epsilon.
         """
-        epsilon = result.sensitivity / mean(noise, result.scale) / result.rows_per_person
+        epsilon = result.sensitivity / noise.mean / result.rows_per_person
         _refuse_few(mechanism, result.n)
         _refuse_other_grids(
             result.parameters,
@@ -94,7 +66,7 @@ class Evidence:
                 for near in (tuned.lookup(mechanism, result.n, e) for e in _around(epsilon))
             ],
         )
-        return cls(interval.lookup(mechanism, result.n, epsilon), noise, result.scale)
+        return cls(interval.lookup(mechanism, result.n, epsilon), noise)
 
     @classmethod
     def of_counts(cls, result: HistogramRelease) -> Evidence:
@@ -115,12 +87,12 @@ class Evidence:
                 for near in (tuned.lookup_histogram(result.n, e) for e in _around(epsilon))
             ],
         )
-        return cls(interval.lookup(result.mechanism, result.n, epsilon), "none", 0.0)
+        return cls(interval.lookup(result.mechanism, result.n, epsilon), ValueNoise("none", 0.0))
 
     def interval(self, value: float, estimate: float, level: float) -> tuple[float, float]:
         """Return what MIC* may be; the estimate, which minimises an error, is always in it."""
         share = level_of(level)
-        low, high = self.scores.interval(value, self.noise, self.scale, share)
+        low, high = self.scores.interval(value, self.noise, share)
         return min(low, estimate), max(high, estimate)
 
 
