@@ -18,6 +18,9 @@ Ties = Literal["group", "random"]
 Interval = tuple[float, float]
 Bounds = tuple[Interval, Interval]
 
+CAPS = tuple(half / 2 for half in range(7, 17))
+"""What one record may weigh in a capped score, in bits."""
+
 MAX_B = 5_000
 """Above this the search, of about c^2 B^2 steps, takes minutes and the matrix 50 MB."""
 
@@ -179,6 +182,18 @@ def refuse_large_master(limits: Limits, atoms: float) -> None:
             f"a master would have {largest:.0f} parts, more than {MAX_MASTER}",
             "pass a smaller c or B",
         )
+
+
+def cap(value: object) -> float:
+    """Return what one record may weigh, in bits: one of :data:`CAPS`."""
+    bits = real(value, "cap")
+    if bits not in CAPS:
+        raise ParameterError(
+            f"cap = {safe_repr(value)}",
+            f"it is a multiple of 1/2 from {CAPS[0]:g} to {CAPS[-1]:g}",
+            with_code("pass `cap=5`"),
+        )
+    return bits
 
 
 def generator(rng: object) -> np.random.Generator:

@@ -11,7 +11,7 @@ import pytest
 from sweeps import sweep
 
 import dpmic
-from dpmic import _kernels, sensitivity
+from dpmic import _kernels, _validate, sensitivity
 from dpmic.statistics import capped
 from dpmic.statistics.capped import CappedColumn, columns_of, critics_of, search, tabulated, unit_of
 from dpmic.statistics.maps import FULLEST, Map, Refinement, public_maps
@@ -40,17 +40,17 @@ def kernel(counts, cap, rows):
     n = int(counts.sum())
     unit = unit_of(n)
     critics, table = critics_of(cap, unit), capped._xlogx(n, unit)
-    sums = _kernels.capped.cumulate(counts)
+    sums = _kernels.critics.cumulate(counts)
     edges, offsets = np.arange(len(counts) + 1), np.array([0, len(counts) + 1])
     if rows == 2:
         own = critics.two, critics.cap, critics.hard
-        return _kernels.capped.two_rows(sums, edges, offsets, table, unit, *own)
+        return _kernels.critics.two_rows(sums, edges, offsets, table, unit, *own)
     pairs = np.array(list(itertools.combinations(range(counts.shape[1] - 1), 2))).T
     own = critics.three, critics.cap_of_three, critics.hard_of_three
-    return _kernels.capped.three_rows(sums, edges, offsets, pairs, table, unit, *own)
+    return _kernels.critics.three_rows(sums, edges, offsets, pairs, table, unit, *own)
 
 
-@sweep("cap", capped.CAPS)
+@sweep("cap", _validate.CAPS)
 def test_two_rows_equal_brute_force(cap, rng):
     for counts in tables(rng, 12):
         (best,), (where,) = kernel(counts, cap, rows=2)
@@ -62,7 +62,7 @@ def test_two_rows_equal_brute_force(cap, rng):
         assert found[where] == pytest.approx(max(found), abs=1e-5)
 
 
-@sweep("cap", capped.CAPS)
+@sweep("cap", _validate.CAPS)
 def test_three_rows_equal_brute_force(cap, rng):
     for counts in tables(rng, 3):
         cells = counts.shape[1]
@@ -222,7 +222,7 @@ def test_above_the_table_f_is_computed_to_the_same_bits(monkeypatch, rng):
 def test_numbers_are_multiples_of_the_unit():
     for n in (2, 1000, 2**20, 6_000_000, 2**31 - 1):
         unit = unit_of(n)
-        for cap in capped.CAPS:
+        for cap in _validate.CAPS:
             critics = critics_of(cap, unit)
             for numbers in (critics.two, critics.three, critics.hard, critics.hard_of_three):
                 assert np.all(np.asarray(numbers) / unit == np.round(np.asarray(numbers) / unit))

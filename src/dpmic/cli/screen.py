@@ -53,8 +53,6 @@ def screen(
     The columns that have bounds take part. The plan is shown, and nothing is spent before you
     agree.
     """
-    from dpmic.privacy._pairs import PairOptions
-
     out.check(file, bounds_file, account.ledger)
     own = _own(top, every, split, delta)
     ends = _inputs.bounds(bounds, bounds_file)
@@ -64,8 +62,8 @@ def screen(
         )
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
     table = _inputs.counted(file, list(ends), person=consent.terms.person, private=True)
-    scored = PairOptions(axes=None if axes is None else axes.value)
-    query = _query(table, consent.terms, scored, {"bounds": ends, "target": target, **own})
+    shared = {"bounds": ends, "target": target, "axes": axes and axes.value}
+    query = _query(table, consent.terms, {**shared, **own})
     consent.publish(
         out, "publishing", query, lambda result: _answers.pairs(result, estimate), estimate=estimate
     )
@@ -84,10 +82,10 @@ def _own(top: int | None, every: bool, split: float | None, delta: float) -> dic
     return {"delta": delta} if every else {"top": top, "split": split}
 
 
-def _query(table: Any, terms: Terms, scored: Any, options: dict[str, Any]) -> Query[Any]:
+def _query(table: Any, terms: Terms, options: dict[str, Any]) -> Query[Any]:
     """Prepare a selection of pairs, or all of them."""
     from dpmic.privacy import pairwise, screen
 
     if "top" in options:
-        return screen.prepare(table, terms, scored, **options)
-    return pairwise.prepare(table, terms, scored, **options)
+        return screen.prepare(table, terms, **options)
+    return pairwise.prepare(table, terms, **options)

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpmic._validate import Limits
+from dpmic._validate import CAPS, Limits
 from dpmic.evaluation.jobs import Arrays, Run, Task
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import (
@@ -29,7 +29,6 @@ from dpmic.evaluation.scoring import (
     micr,
     ranked,
 )
-from dpmic.statistics.capped import CAPS
 from dpmic.statistics.maps import Axes
 from dpmic.statistics.population import mic_star
 

@@ -346,7 +346,7 @@ class CappedLaplace(FixedGridMechanism):
         object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
         capped.checked_axes(self.axes)
         if self.cap is not None:
-            object.__setattr__(self, "cap", capped.checked_cap(self.cap))
+            object.__setattr__(self, "cap", _validate.cap(self.cap))
 
     def _limits(self, n: int) -> CapLimits:
         return CapLimits(
@@ -391,7 +391,7 @@ class CappedLaplace(FixedGridMechanism):
     def load(self, *, counted: bool) -> None:
         """Compile the kernels."""
         values = np.linspace(0, 1, self.least_n)
-        self.scores((values, values), self.bounds, [(0, 1)], CapLimits(capped.CAPS[0]))
+        self.scores((values, values), self.bounds, [(0, 1)], CapLimits(_validate.CAPS[0]))
 
     def public_grids(self, limits: CapLimits) -> dict[str, Any]:
         """Return the cap, and the scales of axes."""

@@ -97,21 +97,22 @@ def release_pairwise(
         allow_large_epsilon=allow_large_epsilon,
         allow_noisy=allow_noisy,
     )
-    options = PairOptions(mechanism=mechanism, axes=axes, cap=cap, B=B, c=c)
-    return prepare(table, terms, options, bounds=bounds, delta=delta, target=target).run()
+    scored: dict[str, Any] = {"mechanism": mechanism, "axes": axes, "cap": cap, "B": B, "c": c}
+    return prepare(table, terms, bounds=bounds, delta=delta, target=target, **scored).run()
 
 
 @private
 def prepare(
     table: Any,
     terms: Terms,
-    options: PairOptions = PairOptions(),  # noqa: B008 # it is frozen
     *,
     bounds: Any = None,
     delta: float = 0.0,
     target: str | int | None = None,
+    **scored: Any,
 ) -> PairwiseQuery:
-    """Fix everything about a matrix from what is public."""
+    """Fix everything about a matrix from what is public; ``scored`` are PairOptions."""
+    options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     count, n = len(found.pairs), found.source.n
     allowed = _delta(delta, n)

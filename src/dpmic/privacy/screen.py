@@ -121,22 +121,24 @@ def screen(
         allow_large_epsilon=allow_large_epsilon,
         allow_noisy=allow_noisy,
     )
-    options = PairOptions(mechanism=mechanism, axes=axes, cap=cap, B=B, c=c)
-    return prepare(table, terms, options, top=top, bounds=bounds, target=target, split=split).run()
+    own: dict[str, Any] = {"bounds": bounds, "target": target, "split": split}
+    scored: dict[str, Any] = {"mechanism": mechanism, "axes": axes, "cap": cap, "B": B, "c": c}
+    return prepare(table, terms, top=top, **own, **scored).run()
 
 
 @private
 def prepare(
     table: Any,
     terms: Terms,
-    options: PairOptions = PairOptions(),  # noqa: B008 # it is frozen
     *,
     top: int,
     bounds: Any = None,
     target: str | int | None = None,
     split: float | None = None,
+    **scored: Any,
 ) -> ScreenQuery:
-    """Fix everything about a screening from what is public."""
+    """Fix everything about a screening from what is public; ``scored`` are PairOptions."""
+    options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     candidates, n = len(found.pairs), found.source.n
     count = _validate.integer(top, "top", least=1)

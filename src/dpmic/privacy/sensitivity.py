@@ -15,7 +15,6 @@ from typing import TypeVar
 
 from dpmic import _validate
 from dpmic.errors import ParameterError, safe_repr, with_code
-from dpmic.statistics import capped
 
 __all__ = ["PROOFS", "micc", "mice", "mice_paper", "micr", "micr_paper", "rounding"]
 
@@ -31,6 +30,9 @@ PROOFS = {
 
 MAX_N = 2**40
 """Beyond it rounding would be as large as what one record changes."""
+
+MAX_CAPPED_N = 2**31 - 1
+"""Beyond it the numbers of a capped score would no longer be exact."""
 
 UNBOUNDED = {
     "mcn": "one record can move MCN across its range, at every n",
@@ -151,15 +153,16 @@ def micc(n: int, cap: float) -> float:
     >>> round(micc(1000, 4), 5), round(micr(1000) / micc(1000, 4), 2)
     (0.004, 2.85)
     """
-    records, bits = _records(n), capped.checked_cap(cap)
-    if records > capped.MOST_RECORDS:
+    records, bits = _records(n), _validate.cap(cap)
+    if records > MAX_CAPPED_N:
         raise ParameterError(
             f"n = {n!r}",
             "the proof of rounding ends at 2 ** 31 records",
             with_code("pass `mechanism='micr-laplace'`"),
         )
     with localcontext(_DIGITS):
-        weight = Decimal(bits) + 36 * Decimal(capped.unit_of(records))
+        unit = Decimal(2) ** -min(24, 51 - math.ceil(_log2(records) * records).bit_length())
+        weight = Decimal(bits) + 36 * unit
         return min(_up(weight / records + Decimal(2) ** -51), 1.0)
 
 

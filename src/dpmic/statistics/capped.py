@@ -19,16 +19,12 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
 from dpmic._validate import Interval
-from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.results import Grid
 from dpmic.statistics.maps import FULLEST, LEVELS, Axes, Map, Refinement, public_maps
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]
 Parts = NDArray[np.int32]
-
-CAPS = tuple(half / 2 for half in range(7, 17))
-"""What one record may weigh, in bits."""
 
 PLAIN = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192)
 THREE = (4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -117,18 +113,6 @@ class CapLimits:
     """How far the search goes: what one record may weigh, in bits."""
 
     cap: float
-
-
-def checked_cap(cap: object) -> float:
-    """Check what one record may weigh."""
-    most = _validate.real(cap, "cap")
-    if most not in CAPS:
-        raise ParameterError(
-            f"cap = {safe_repr(cap)}",
-            f"it is a multiple of 1/2 from {CAPS[0]:g} to {CAPS[-1]:g}",
-            with_code("pass `cap=5`"),
-        )
-    return most
 
 
 def checked_axes(axes: object) -> Axes:
@@ -293,7 +277,7 @@ def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
 
         def count(parts: Parts, tried: tuple[int, ...]) -> Counts:
             rows = columns_of(tried).fractions.size + 1
-            counts: Counts = _kernels.capped.tabulate(parts, cells, rows, size)  # noqa: B023
+            counts: Counts = _kernels.critics.tabulate(parts, cells, rows, size)  # noqa: B023
             return counts
 
         for tried, own, parts in zip(along.axis.sizes, along.axis.maps, along.parts, strict=False):
@@ -328,7 +312,7 @@ def search(tables: Iterable[Tabulated], cap: float, n: int) -> Best:
     critics = critics_of(cap, unit_of(n))
     best = Best(-math.inf, np.empty(0), np.empty(0), 0)
     for table in tables:
-        sums = _kernels.capped.cumulate(table.counts)
+        sums = _kernels.critics.cumulate(table.counts)
         for found in (_two_rows(table, sums, critics, n), _three_rows(table, sums, critics, n)):
             if found is not None and found.information > best.information:
                 best = found
@@ -338,7 +322,7 @@ def search(tables: Iterable[Tabulated], cap: float, n: int) -> Best:
 def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best:
     """Return the best grid of two rows."""
     columns = columns_of(_affordable(table.sizes, 2 * math.sqrt(n)), table.sizes)
-    bits, where = _kernels.capped.two_rows(
+    bits, where = _kernels.critics.two_rows(
         sums,
         columns.edges,
         columns.offsets,
@@ -361,7 +345,7 @@ def _three_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Bes
         return None
     columns = columns_of(_affordable(THREE, math.sqrt(n)), PLAIN)
     pairs = table.across.of_three[_PAIRS]
-    bits, where = _kernels.capped.three_rows(
+    bits, where = _kernels.critics.three_rows(
         sums,
         columns.edges,
         columns.offsets,

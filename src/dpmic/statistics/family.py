@@ -262,7 +262,7 @@ def micc(
     >>> round(score.mic, 2), score.grid.k
     (0.97, 2)
     """
-    most, scales = capped.checked_cap(cap), capped.checked_axes(axes)
+    most, scales = _validate.cap(cap), capped.checked_axes(axes)
     source = sources.find(x, y, data=data)
     if isinstance(source, Counting):
         box, family = _counted_box(source, bounds), CappedGrids(countable_axes(scales))
