@@ -39,7 +39,17 @@ def resolve(mechanism: Any, options: dict[str, Any], source: Found, epsilon: flo
         return CappedLaplace.name
     if isinstance(source, Counting) and source.once:
         return CappedLaplace.name  # whose grids do not depend on n
-    n = max(source.n, CappedLaplace.least_n)  # fewer are refused later
+    return of_least_error(max(source.n, CappedLaplace.least_n), epsilon)  # fewer are refused later
+
+
+def of_least_error(n: int, epsilon: float) -> str:
+    """Return the mechanism that errs least on n records; ``epsilon`` is that of one score and row.
+
+    Examples
+    --------
+    >>> of_least_error(1000, 1.0)
+    'capped-laplace'
+    """
     return tuned.best_laplace(n, epsilon) if n <= MOST_RECORDS else MICrLaplace.name
 
 

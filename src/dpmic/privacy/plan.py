@@ -11,6 +11,7 @@ from dpmic._format import format_ceil
 from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
+from dpmic.privacy._auto import of_least_error
 from dpmic.privacy._guards import open_privately, private
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.query import checked_rows
@@ -60,15 +61,16 @@ def plan(
     Returns
     -------
     Plan
-        A row for each mechanism: ``plan["micr-laplace"].value``.
+        A row for each mechanism: ``plan["capped-laplace"].value``. The note of one says that the
+        default, ``mechanism="auto"``, takes it.
 
     Examples
     --------
     >>> import dpmic
     >>> planned = dpmic.plan(1000, 1.0)
-    >>> round(planned["micr-laplace"].value, 2), round(planned["mice-laplace"].value, 2)
-    (0.04, 0.12)
-    >>> dpmic.plan(epsilon=1.0, error=0.05)["micr-laplace"].n in range(650, 800)
+    >>> round(planned["capped-laplace"].value, 2), round(planned["mice-laplace"].value, 2)
+    (0.03, 0.12)
+    >>> dpmic.plan(epsilon=1.0, error=0.05)["capped-laplace"].n in range(250, 400)
     True
     """
     large = bool(allow_large_epsilon)
@@ -132,7 +134,9 @@ class _Given:
             made = _made(mechanism, epsilon, self.rows)
             setting = made.setting(n)
             found["scale"] = setting.noise.scale
-            remarks = _beyond(surface, n, epsilon / self.rows), self._blind(found)
+            chosen = of_least_error(n, epsilon / self.rows) == mechanism
+            default = "what `mechanism='auto'` takes here" if chosen else ""
+            remarks = default, _beyond(surface, n, epsilon / self.rows), self._blind(found)
             unit = "the scale of its noise is in counts of records" if made.counts else ""
             notes = (note, *remarks, _refused(made, setting), unit)
             note = with_code("; ".join(filter(None, notes)))

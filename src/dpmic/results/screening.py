@@ -94,7 +94,8 @@ class ScoredPairs(Published):
         that were named beforehand. Pairs selected for their strength among many tend to
         have scored above their MIC*, which no interval here corrects.
         """
-        evidence = uncertainty.Evidence.of_noise(self, "micr-laplace", self._noise)
+        mechanism = "capped-laplace" if "cap" in self.parameters else "micr-laplace"
+        evidence = uncertainty.Evidence.of_noise(self, mechanism, self._noise)
         return tuple(
             evidence.interval(value, estimate, level)
             for value, estimate in zip(self.values, self.estimates, strict=True)

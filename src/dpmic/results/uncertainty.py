@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpmic import _validate
@@ -59,13 +60,11 @@ class Evidence:
         """
         epsilon = result.sensitivity / noise.mean / result.rows_per_person
         _refuse_few(mechanism, result.n)
-        _refuse_other_grids(
-            result.parameters,
-            [
-                {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
-                for near in (tuned.lookup(mechanism, result.n, e) for e in _around(epsilon))
-            ],
+        default = (
+            _default_cap if mechanism == "capped-laplace" else partial(_default_grids, mechanism)
         )
+        known = [default(result.n, near) for near in _around(epsilon)]
+        _refuse_other_grids(result.parameters, known)
         return cls(interval.lookup(mechanism, result.n, epsilon), noise)
 
     @classmethod
@@ -94,6 +93,15 @@ class Evidence:
         share = level_of(level)
         low, high = self.scores.interval(value, self.noise, share)
         return min(low, estimate), max(high, estimate)
+
+
+def _default_cap(n: int, epsilon: float) -> dict[str, Any]:
+    return {"cap": tuned.lookup_capped(n, epsilon).cap, "axes": "any"}
+
+
+def _default_grids(mechanism: str, n: int, epsilon: float) -> dict[str, Any]:
+    near = tuned.lookup(mechanism, n, epsilon)
+    return {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
 
 
 def _around(epsilon: float) -> tuple[float, ...]:
