@@ -48,8 +48,9 @@ class Weakened:
 
 
 def against(n, width):
-    """The same corners; one record is at odds with one pair in the first table, with all others
-    in the second: one score falls by the cap where the others rise by it.
+    """Put one record at odds with one pair in the first table, with all others in the second.
+
+    One score falls by the cap where the others rise by it.
     """
     first = np.repeat((np.arange(n) >= n // 2)[:, None], width, axis=1).astype(float)
     second = first.copy()
@@ -145,8 +146,8 @@ def main():
     work = (delayed(attacked)(name, attack, given.runs) for name, attack in attacks())
     lines = Parallel(n_jobs=given.jobs, backend="loky")(work)
     head = [
-        f"dpmic {dpmic.__version__}, Python {platform.python_version()}: {given.runs:,} runs on each of",
-        "two neighbours; lower bounds on epsilon that hold with 99.9% confidence each.",
+        f"dpmic {dpmic.__version__}, Python {platform.python_version()}: {given.runs:,} runs",
+        "on each of two neighbours; lower bounds on epsilon that hold with 99.9% confidence each.",
         "",
         f"{'attacked':50} {'claimed':>7} {'at least':>8}",
     ]
