@@ -31,7 +31,15 @@ from dpmic.results import Screening
 from dpmic.statistics.maps import Axes
 from dpmic.statistics.sources import Found
 
-__all__ = ["ScreenQuery", "best_split", "calibrate", "expected_error", "prepare", "screen"]
+__all__ = [
+    "ScreenNoise",
+    "ScreenQuery",
+    "best_split",
+    "calibrate",
+    "expected_error",
+    "prepare",
+    "screen",
+]
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,6 @@ which calibrate them by the same functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,10 @@ from dpmic.parameters import expected, interval
 from dpmic.privacy import pairwise, screen
 from dpmic.privacy._auto import Records
 from dpmic.privacy._guards import hides
-from dpmic.privacy._joint_noise import JointNoise, of_value
-from dpmic.privacy._laplace import CalibratedLaplace, FixedGridMechanism
+from dpmic.privacy._joint_noise import of_value
 from dpmic.privacy._pairs import PairOptions
-from dpmic.privacy.noise import TopK
 from dpmic.privacy.query import Terms
+from dpmic.privacy.screen import ScreenNoise
 from dpmic.results.plan import Quantity, TablePlan
 
 __all__ = ["chance_of_selection", "plan_table"]
@@ -56,7 +54,7 @@ def plan_table(
         epsilon=terms.epsilon,
         delta=noises.values.delta,
         candidates=pairs,
-        top=None if top is None else noises.values.size,
+        top=None if top is None else noises.top,
         rows_per_person=terms.rows_per_person,
         mechanism=noises.mechanism.name,
         parameters=noises.mechanism.public_grids(noises.setting.limits),
@@ -73,30 +71,26 @@ def plan_table(
     )
 
 
-@dataclass(frozen=True)
-class _Noises:
-    """What scores the pairs, and the noise of the selection, where there is one, and of values."""
-
-    mechanism: FixedGridMechanism
-    setting: CalibratedLaplace
-    selection: TopK | None
-    values: JointNoise
-
-
-def _noises(n: int, terms: Terms, candidates: int, top: Any, delta: float) -> _Noises:
-    """Calibrate a screening, or a matrix."""
+def _noises(n: int, terms: Terms, candidates: int, top: Any, delta: float) -> ScreenNoise:
+    """Calibrate a screening, or a matrix, where all pairs are published and none is selected."""
     records, options = Records(n), PairOptions()
     if top is None:
         matrix = pairwise.calibrate(records, terms, options, candidates, delta)
-        return _Noises(matrix.mechanism, matrix.setting, None, matrix.noise)
+        return ScreenNoise(
+            mechanism=matrix.mechanism,
+            setting=matrix.setting,
+            top=candidates,
+            split=0.0,
+            selection=None,
+            values=matrix.noise,
+        )
     if delta:
         raise ParameterError(
             f"delta = {delta!r} with top = {top!r}",
             "a selection needs none",
             "leave delta out, or leave top out to publish every pair",
         )
-    found = screen.calibrate(records, terms, options, candidates, top)
-    return _Noises(found.mechanism, found.setting, found.selection, found.values)
+    return screen.calibrate(records, terms, options, candidates, top)
 
 
 def _errors(
@@ -118,7 +112,7 @@ def _errors(
     return {"error": error, "error_upper": getattr(found, f"{of}_upper")}, [*filter(None, notes)]
 
 
-def _chosen(noises: _Noises, candidates: int, unrelated: float) -> dict[str, float | None]:
+def _chosen(noises: ScreenNoise, candidates: int, unrelated: float) -> dict[str, float | None]:
     """Return the chance of one strong pair among unrelated ones, and what these score."""
     chance = 1.0
     if noises.selection is not None:
