@@ -18,6 +18,7 @@ from tables_of_people import (
     BOUNDS,
     COLUMNS,
     FRAME,
+    MICR,
     PEOPLE,
     RNG,
     against,
@@ -31,7 +32,7 @@ import dpmic
 from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.parameters import tuned
-from dpmic.privacy import _pairs, noise
+from dpmic.privacy import noise
 from dpmic.privacy._guards import private_columns
 from dpmic.privacy._joint_noise import least_noise, of_value
 from dpmic.privacy.query import Terms, padded
@@ -53,11 +54,11 @@ def ask(table=FRAME, **options):
 def plan_of(matrix, top, split=0.5, epsilon=2.0, target=None):
     bounds = [(0, 1)] * matrix.shape[1]
     terms = Terms(epsilon=epsilon, allow_noisy=True)
-    return prepare(matrix, terms, bounds=bounds, target=target, top=top, split=split)
+    return prepare(matrix, terms, bounds=bounds, target=target, top=top, split=split, **MICR)
 
 
 def scores_of(plan, matrix):
-    return _pairs.scores(plan.table, list(matrix.T), plan.setting.limits)
+    return plan.compute(list(matrix.T))
 
 
 # What a screening says
@@ -73,7 +74,7 @@ def test_the_strongest_pairs_are_found_and_ordered():
 
 
 def test_everything_that_is_public_is_stated():
-    published = ask(epsilon=1.0)
+    published = ask(epsilon=1.0, **MICR)
     assert published.epsilon <= 1.0
     assert published.epsilon == pytest.approx(1.0, rel=1e-6)
     assert published.epsilon >= published.selection_epsilon + published.values_epsilon
@@ -195,8 +196,8 @@ MATRIX = FRAME[list(COLUMNS)].to_numpy()
 def test_any_table_has_the_same_scores(table, bounds):
     """Identifiers and text beside the named columns are ignored; the table's order holds."""
     terms = Terms(epsilon=1.0, allow_noisy=True)
-    plan = prepare(table, terms, bounds=bounds, top=3, B=30, c=5)
-    scores = _pairs.scores(plan.table, private_columns(plan.source), plan.setting.limits)
+    plan = prepare(table, terms, bounds=bounds, top=3, B=30, c=5, axes="linear")
+    scores = plan.compute(private_columns(plan.source))
     expected = [
         dpmic.micr(MATRIX[:, i], MATRIX[:, j], bounds=UNIT, B=30, c=5).mic
         for i, j in itertools.combinations(range(5), 2)
@@ -220,7 +221,7 @@ def test_one_row_for_each_person():
 
 
 def test_rows_per_person_multiplies_the_noise():
-    one, three = ask(split=0.5), ask(split=0.5, rows_per_person=3)
+    one, three = ask(split=0.5, cap=4), ask(split=0.5, cap=4, rows_per_person=3)
     assert three.scale / one.scale == pytest.approx(3, rel=1e-6)
     assert three.selection_scale / one.selection_scale == pytest.approx(3, rel=1e-6)
     assert "at most 3, are replaced" in three.guarantee
@@ -280,12 +281,12 @@ def test_a_useless_screening_is_refused_unless_it_is_allowed(ledger):
     numbers = FRAME[list(COLUMNS)]
     for table in (numbers, numbers * np.nan):  # no value is looked at
         with pytest.raises(dpmic.ParameterError) as refused:
-            dpmic.screen(table, bounds=BOUNDS, epsilon=1.0, top=4, **kept)
+            dpmic.screen(table, bounds=BOUNDS, epsilon=0.3, top=4, **kept)
         assert "one in ten unrelated pairs is published as 0." in str(refused.value)
         assert "pass a smaller top, more data or a larger epsilon" in str(refused.value)
         assert "allow_noisy=True" in str(refused.value)
     assert ledger.spent == 0
-    published = ask(epsilon=1.0, top=4, **kept)
+    published = ask(epsilon=0.3, top=4, **kept)
     assert published.half_width > 0.25
     assert ask(epsilon=10.0, top=4, allow_noisy=False).half_width <= 0.25
 
@@ -373,7 +374,7 @@ def test_the_default_split_minimises_the_expected_error():
             a: expected_error(10, top, 2 * top * unit / a, (top + 1) / 2 * unit / (1 - a))
             for a in SHARES
         }
-        assert ask(top=top, epsilon=epsilon).split == min(errors, key=errors.get)
+        assert ask(top=top, epsilon=epsilon, **MICR).split == min(errors, key=errors.get)
 
 
 def test_the_split_is_adjustable_and_stated():

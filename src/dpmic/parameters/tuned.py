@@ -125,7 +125,7 @@ def lookup_capped(n: int, epsilon: float) -> TunedCap:
     Examples
     --------
     >>> lookup_capped(1000, 0.1).cap, lookup_capped(1000, 1.0).cap
-    (4.0, 5.0)
+    (4.0, 6.5)
     """
     between = _between("capped-laplace", *_within_table(n, epsilon))
     return TunedCap(

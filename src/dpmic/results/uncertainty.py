@@ -59,13 +59,8 @@ class Evidence:
         """
         epsilon = result.sensitivity / noise.mean / result.rows_per_person
         _refuse_few(mechanism, result.n)
-        _refuse_other_grids(
-            result.parameters,
-            [
-                {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
-                for near in (tuned.lookup(mechanism, result.n, e) for e in _around(epsilon))
-            ],
-        )
+        known = [_default_grids(mechanism, result.n, near) for near in _around(epsilon)]
+        _refuse_other_grids(result.parameters, known)
         return cls(interval.lookup(mechanism, result.n, epsilon), noise)
 
     @classmethod
@@ -96,6 +91,15 @@ class Evidence:
         return min(low, estimate), max(high, estimate)
 
 
+def _default_grids(mechanism: str, n: int, epsilon: float) -> dict[str, Any]:
+    """Return the parameters whose scores were measured."""
+    if mechanism == "capped-laplace":
+        return {"cap": tuned.lookup_capped(n, epsilon).cap, "axes": "any"}
+    near = tuned.lookup(mechanism, n, epsilon)
+    own = {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
+    return own | {"axes": "linear"}
+
+
 def _around(epsilon: float) -> tuple[float, ...]:
     """Return what may have been asked for: sizes of grids jump at the entries of their table."""
     return float(f"{epsilon:.5g}"), epsilon, epsilon * (1 - NEARLY), epsilon * (1 + NEARLY)
@@ -119,8 +123,8 @@ def _refuse_other_grids(parameters: Mapping[str, Any], known: list[dict[str, Any
             usual = f"{default:g}" if isinstance(default, float) else default
             raise ParameterError(
                 f"{name} = {parameters[name]!r}",
-                f"how scores relate to MIC* was measured for the default {usual} alone",
-                f"release without {name}, or use interval(), which is about the noise alone",
+                f"how scores relate to MIC* was measured for {name} = {usual} alone",
+                "release with that, or use interval(), which is about the noise alone",
             )
 
 

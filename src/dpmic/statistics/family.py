@@ -260,7 +260,7 @@ def micc(
     >>> x = np.random.default_rng(7).uniform(-1, 1, 500)
     >>> score = dpmic.micc(x, x**2, bounds=((-10, 10), (0, 10)))
     >>> round(score.mic, 2), score.grid.k
-    (0.97, 2)
+    (0.99, 2)
     """
     most, scales = _validate.cap(cap), capped.checked_axes(axes)
     source = sources.find(x, y, data=data)

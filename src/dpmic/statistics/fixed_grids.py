@@ -244,7 +244,8 @@ class RangeGrids:
         )
 
     def __str__(self) -> str:
-        return f"(B, c, master) = {(self.limits.B, self.limits.c, self.limits.master)}"
+        grids = f"(B, c, master) = {(self.limits.B, self.limits.c, self.limits.master)}"
+        return grids if self.axes == "linear" else f"{grids}, axes = {self.axes!r}"
 
 
 @lru_cache(maxsize=64)
