@@ -4,8 +4,9 @@
 
 For every table, epsilon and top that is not refused: the share of epsilon for the selection with
 the least error, and the errors of the default split and of splits by other hypotheses. The error
-is what the selection loses in mean score, plus the mean error of a value. It needs statsmodels,
-for Fair's survey, and the data folder of the evaluation. Some minutes on one core; seeded.
+is what the selection loses in mean score, plus the mean distance of a value from its score. It
+needs statsmodels, for Fair's survey, and the data folder of the evaluation. Some minutes on one
+core; seeded.
 """
 
 import functools
