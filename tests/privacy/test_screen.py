@@ -34,7 +34,6 @@ from dpmic._format import format_ceil
 from dpmic.parameters import tuned
 from dpmic.privacy import noise
 from dpmic.privacy._guards import private_columns
-from dpmic.privacy._joint_noise import least_noise, of_value
 from dpmic.privacy.query import Terms, padded
 from dpmic.privacy.screen import SHARES, best_split, expected_error, prepare
 
@@ -422,10 +421,6 @@ def test_the_default_split_is_nearly_the_best_by_simulation():
         assert errors[chosen] <= min(errors.values()) + 0.01
 
 
-def half_width(change, count, epsilon, delta=0.0):
-    return of_value(least_noise(change, count, epsilon, delta)).half_width(0.95)
-
-
 @pytest.mark.slow
 def test_the_guide_prints_what_is_computed():
     """Half widths and losses of the guide's table, from n, epsilon and the number of pairs."""
@@ -435,17 +430,17 @@ def test_the_guide_prints_what_is_computed():
     assert len(rows) == 12
     for row in rows:
         pairs, epsilon, n, screened, loss, pure, relaxed = (float(v.replace(",", "")) for v in row)
-        change = sensitivity.micr(int(n))
-        share = best_split(int(pairs), 5, epsilon, change)
+        asked = {"n": int(n), "epsilon": epsilon, "candidates": int(pairs)}
+        selected = dpmic.plan(**asked, top=5)
         computed = [
-            (screened, half_width(change, 5, epsilon * (1 - share))),
-            (pure, half_width(change, int(pairs), epsilon)),
-            (relaxed, half_width(change, int(pairs), epsilon, 1e-6)),
+            (screened, selected),
+            (pure, dpmic.plan(**asked)),
+            (relaxed, dpmic.plan(**asked, delta=1e-6)),
         ]
-        for printed, found in computed:
-            assert printed == pytest.approx(found, rel=0.06)
-        lost = expected_error(int(pairs), 5, 10 * change / epsilon / share, 1e-9)
-        assert loss == pytest.approx(lost, rel=0.1, abs=6e-4)
+        for printed, planned in computed:
+            assert printed == pytest.approx(planned.half_width, rel=0.06)
+        choice = 10 * selected.sensitivity / selected.selection_epsilon
+        assert loss == pytest.approx(expected_error(int(pairs), 5, choice, 1e-9), rel=0.1, abs=6e-4)
 
 
 def test_many_candidates_are_grouped():
