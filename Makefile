@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 IN_LOWEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/python -m pytest
 
-.PHONY: help demo check test test-full test-lowest lint docs bench bench-scale bench-synthetic clean
+.PHONY: help demo check test test-full test-lowest lint docs bench bench-scale bench-synthetic audit clean
 
 help:
 	@echo "make demo       install into .venv, screen a real survey privately, write demo.html"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make bench-scale  count 10^8 rows, beside DuckDB and Spark (4 GB of disk, minutes)"
 	@echo "make bench-synthetic  compare errors with private synthetic data, MST of dpmm (15 minutes)"
+	@echo "make audit      attack every mechanism a million times, write docs/results/audit.txt (half an hour)"
 	@echo "make clean      remove .venv, .venv-lowest, .venv-synthetic and caches"
 
 demo: .venv/demo.done
@@ -75,6 +76,9 @@ else
 bench-synthetic:
 	@echo "dpmic: $(OLDEST) was not found, and dpmm needs it"
 endif
+
+audit: .venv/full.done
+	@$(BIN)/python benchmarks/audits.py
 
 clean:
 	rm -rf .venv .venv-lowest .venv-synthetic site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import dpmic
-from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrGeometric, MICrLaplace
 from dpmic.privacy.bounds import BoundsQuery
 from dpmic.privacy.independence import IndependenceQuery
 from dpmic.privacy.pairwise import PairwiseQuery
@@ -46,8 +46,12 @@ def bounds(**fixed):
     return lambda data, **more: dpmic.estimate_bounds("age", data=data, **{**fixed, **more})
 
 
+MICR = {"mechanism": "micr-laplace", "axes": "linear"}
+"""What was the default of all but tests and bounds before there was a choice."""
+
 CALLS = {
-    "micr-laplace": pair(epsilon=1.0, bounds=BOX),
+    "auto": pair(epsilon=1.0, bounds=BOX),
+    "micr-laplace": pair(epsilon=1.0, bounds=BOX, **MICR),
     "mice-laplace": pair(epsilon=5.0, mechanism="mice-laplace"),
     "micr-geometric": pair(epsilon=1.0, bounds=BOX, mechanism="micr-geometric"),
     "screen": table(dpmic.screen, epsilon=3.0, top=1),
@@ -58,6 +62,7 @@ CALLS = {
 """One of each kind, with what it must be given."""
 
 MECHANISMS = {
+    "CappedLaplace": CappedLaplace(1.0, SQUARE),
     "MICrLaplace": MICrLaplace(1.0, SQUARE),
     "MICeLaplace": MICeLaplace(5.0),
     "MICrGeometric": MICrGeometric(1.0, SQUARE),
@@ -67,21 +72,28 @@ MECHANISMS = {
 PERSON = {"person": "who", "rows_per_person": 2, "allow_noisy": True}
 QUERIES = {
     **CALLS,
-    "an object": pair(mechanism=MICrLaplace(2.0, SQUARE, B=30, c=5, statistic="tic")),
-    "named": pair(epsilon=1, bounds=BOX, name="an old name"),
-    "people": pair(epsilon=2.0, bounds=BOX, **PERSON),
+    "screen by default": CALLS["screen"],
+    "matrix by default": CALLS["matrix"],
+    "wide": pair(epsilon=1.0, bounds=BOX, axes="wide", cap=4),
+    "screen": table(dpmic.screen, epsilon=3.0, top=1, **MICR),
+    "matrix": table(dpmic.release_pairwise, epsilon=3.0, **MICR),
+    "an object": pair(
+        mechanism=MICrLaplace(2.0, SQUARE, B=30, c=5, statistic="tic", axes="linear")
+    ),
+    "named": pair(epsilon=1, bounds=BOX, name="an old name", **MICR),
+    "people": pair(epsilon=2.0, bounds=BOX, **MICR, **PERSON),
     "histogram of people": pair(
         epsilon=2.0, bounds=BOX, mechanism="micr-geometric", m=5, B=12, **PERSON
     ),
     "mice with options": pair(
         epsilon=5, mechanism="mice-laplace", B=20, c=3, lmax=4, master="paper", allow_noisy=True
     ),
-    "large epsilon": pair(epsilon=20, bounds=BOX, allow_large_epsilon=True),
+    "large epsilon": pair(epsilon=20, bounds=BOX, allow_large_epsilon=True, **MICR),
     "screen of people": table(
-        dpmic.screen, epsilon=4, top=1, split=0.4, target="dose", B=16, c=4, **PERSON
+        dpmic.screen, epsilon=4, top=1, split=0.4, target="dose", B=16, c=4, **MICR, **PERSON
     ),
-    "screen of all": table(dpmic.screen, epsilon=4, top=3),
-    "matrix with delta": table(dpmic.release_pairwise, epsilon=0.1, delta=5e-4, **PERSON),
+    "screen of all": table(dpmic.screen, epsilon=4, top=3, **MICR),
+    "matrix with delta": table(dpmic.release_pairwise, epsilon=0.1, delta=5e-4, **MICR, **PERSON),
     "test of people": test(epsilon=0.5, draws=29, person="who"),
     "bounds of people": bounds(
         epsilon=2, coverage=0.9, failure=0.1, person="who", rows_per_person=2

@@ -109,6 +109,7 @@ def test_a_synthetic_table_that_is_the_real_one_has_no_error(survey):
     assert row.error_strongest > 0.3
 
 
+@pytest.mark.slow
 def test_our_rows(survey):
     truth = synthetic.scores(survey)
     rows = list(synthetic.our_rows(survey, truth, 10.0, 1))

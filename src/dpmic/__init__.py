@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Release,
         Score,
         Screening,
+        TablePlan,
     )
     from dpmic.statistics.count_table import CountTable
     from dpmic.statistics.family import mic, micc, mice, micr
@@ -74,6 +75,7 @@ __all__ = [
     "Release",
     "Score",
     "Screening",
+    "TablePlan",
     "UnreadableError",
     "__version__",
     "audit",
@@ -124,6 +126,7 @@ _HOME = {
     "Release": "results",
     "Score": "results",
     "Screening": "results",
+    "TablePlan": "results",
     "UnreadableError": "errors",
     "audit": "privacy.audit",
     "cross": "all_pairs.pairwise",

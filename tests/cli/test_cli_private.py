@@ -13,6 +13,8 @@ from sweeps import sweep
 
 import dpmic
 from dpmic.cli import _application
+from dpmic.parameters import expected
+from dpmic.parameters.expected import Surface
 from dpmic.privacy import _guards
 
 RELEASE = ("release", "people.csv", "a", "b", "--epsilon", "1", *commands.BOUNDS)
@@ -157,6 +159,26 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert shown.index("note: bounds must") < shown.index("Spend it?")  # afterwards is too late
     assert err.endswith("dpmic: nothing was spent\n")
     assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("command", ["screen", "all"])
+def test_the_plan_of_a_table_says_what_it_will_be_worth(run, answering, monkeypatch, command):
+    flat = [
+        {"n": n, "epsilon": e, **dict.fromkeys(expected.QUANTITIES, 0.0123)}
+        for n in (10, 10_000)
+        for e in (0.001, 10)
+    ]
+    names = ("capped-laplace", "micr-laplace")
+    monkeypatch.setattr(expected, "surfaces", lambda: dict.fromkeys(names, Surface.of(flat)))
+    shown = [
+        " ".join(answering("n\n", *PRIVATE[command], "--one-row-per-person", *more)[2].split())
+        for more in ((), ("--axes", "linear"))
+    ]
+    assert "expected error 0.012 from MIC* on average, at most 0.012 in 90% of cases" in shown[0]
+    chance = "a pair that scores 0.5"
+    assert (chance in shown[0]) == (command == "screen")
+    assert "expected error" not in shown[1]  # simulated for the default axes
+    assert chance not in shown[1]
 
 
 @pytest.mark.parametrize("command", PRIVATE)

@@ -68,6 +68,12 @@ def test_the_matrix_hands_its_options_on(run, tmp_path):
         (["matrix", "people.csv", "--statistic", "micr"], "micr needs them"),
         (["test", "people.csv", "a", "b", "--yes"], "--yes: only a private test has it"),
         (["plan", "--n", "1000"], "n: two make a plan"),
+        (
+            ["plan", "--n", "1000", "--epsilon", "1", "--top", "5"],
+            "pass --candidates 36, the number",
+        ),
+        (["plan", "--n", "9", "--candidates", "3", "--columns", "3"], "pass one of them"),
+        (["plan", "--n", "1000", "--columns", "3"], "for one n and one epsilon"),
         (["plan", "--n", "1000", "--epsilon", "20"], "or --allow-large-epsilon if that is meant"),
         (["ledger", "show", "no.ledger"], "there is no such ledger; make it for all"),
         (["audit", "micr-laplace", "--runs", "10"], "runs = 10"),
@@ -92,6 +98,23 @@ def test_reports_of_what_is_not_private(run, tmp_path):
     code, _, _ = run("matrix", "people.csv", *ABC, "--report", "m.html")
     assert code == 0
     assert "<html" in (tmp_path / "m.html").read_text()
+
+
+def test_plans_of_tables(run):
+    asked = ("plan", "--n", "5000", "--epsilon", "1")
+    planned = dpmic.plan(5000, 1.0, candidates=36, top=5)
+    code, out, err = run(*asked, "--candidates", "36", "--top", "5")
+    assert (code, err) == (0, "")
+    for words in (planned.title, planned.mechanism, "a pair that scores 0.5", "Nothing was spent."):
+        assert words in out
+    by_columns = run(*asked, "--columns", "9", "--top", "5", "--json")[1]
+    assert dpmic.TablePlan.from_json(by_columns) == planned
+    matrix = dpmic.plan(5000, 1.0, candidates=1225, delta=1e-6)
+    (row,) = lines(run(*asked, "--candidates", "1225", "--delta", "1e-6", "--csv")[1])
+    assert float(row["half_width"]) == matrix.half_width
+    assert (row["top"], row["noise"], row["mechanism"]) == ("", "gaussian", matrix.mechanism)
+    noisy = run("plan", "--n", "300", "--epsilon", "0.1", "--columns", "9")[1]
+    assert "is refused unless you pass --allow-noisy." in noisy
 
 
 def test_plans(run):

@@ -94,8 +94,8 @@ ATTACKED = [
     (MICrLaplace(0.1, BOX), 25, 1.0),
     (MICrLaplace(3.0, BOX, statistic="mev"), 24, 1.0),
     (MICrLaplace(1.0, BOX, statistic="tic"), 24, 1.0),
-    (MICrLaplace(1.0, BOX, B=8, c=5, statistic="mas"), 24, 0.77),
-    (MICrLaplace(1.0, ((-5, 5), (0, 2)), B=9, c=2, rows_per_person=2), 24, 0.82),
+    (MICrLaplace(1.0, BOX, B=8, c=5, statistic="mas", axes="linear"), 24, 0.77),
+    (MICrLaplace(1.0, ((-5, 5), (0, 2)), B=9, c=2, axes="linear", rows_per_person=2), 24, 0.82),
     (MICeLaplace(1.0, B=4, c=1), 6, 1.0),
 ]
 names = [f"{m.name} {m.statistic} {m.epsilon} {m.rows_per_person}" for m, _, _ in ATTACKED]

@@ -568,31 +568,37 @@ def inside(x, zoom):
     return int(((lo <= x) & ((x < hi) | (hi == 1))).sum())
 
 
-def nine_fullest(values, counts, prefer):
-    """The maximum over the nine fullest zooms; prefer breaks ties."""
+def four_fullest(values, counts, prefer):
+    """The maximum over the four fullest zooms; prefer breaks ties."""
     order = sorted(range(len(counts)), key=lambda i: (-counts[i], prefer[i]))
-    return max(0.0, *(values[i] for i in order[:9]))
+    return max(0.0, *(values[i] for i in order[:4]))
 
 
-@sweep("level", [0, 1, 3, 4, 6])
-def test_the_nine_fullest_zooms_are_enough(level, rng):
+@sweep("level", [1, 2, 3, 4, 6])
+def test_the_four_fullest_zooms_are_enough(level, rng):
     S, n = 4, 20
     for _ in range(100):
-        places = rng.random(rng.integers(1, 12))
+        places = rng.random(rng.integers(1, 8))
         x = rng.choice([*places, 0.0, 0.5, 1.0], n)
         counts = [inside(x, zoom) for zoom in zooms(level)]
-        assert sum(counts) <= 2 * n
-        assert sum(count > 0.2 * n for count in counts) <= 9
+        assert sum(counts[::2]) <= n
+        assert sum(counts[1::2]) <= n
+        assert sum(3 * count > n for count in counts) <= 4
         T = rng.random(len(counts)) * n
-        values = np.minimum(T, S * np.array(counts) - math.ceil(0.2 * S * n))
+        values = np.minimum(T, S * (np.array(counts) - math.ceil(n / 3)))
         ties = [rng.permutation(len(counts)) for _ in range(3)]
-        assert {nine_fullest(values, counts, tie) for tie in ties} == {max(0.0, *values)}
+        assert {four_fullest(values, counts, tie) for tie in ties} == {max(0.0, *values)}
+
+
+def test_three_zooms_would_not_be_enough():
+    x = np.repeat([0.3, 0.7], 5)
+    assert sum(3 * inside(x, zoom) > 10 for zoom in zooms(4)) == 4
 
 
 def test_the_constant_of_zooms_is_rounded_up():
-    """Rounded down, ten zooms can be above it, and which nine are searched would matter."""
-    counts, S, n = [2] * 10, 3.5, 10
-    low = math.floor(0.2 * S * n * 0.999 * 16) / 16
-    values = np.minimum([10.0] + [0.0] * 9, S * np.array(counts) - low)
-    first, last = range(10), range(10)[::-1]
-    assert nine_fullest(values, counts, first) != nine_fullest(values, counts, last)
+    """Rounded down, six zooms of a third each are above it, and which four are searched matters."""
+    counts, S, n = [4] * 6, 3.5, 12
+    for C, expected in ((n / 3, 1), (n / 3 - 1 / 16, 2)):
+        values = np.minimum([10.0] + [-1.0] * 5, S * (np.array(counts) - C))
+        found = {four_fullest(values, counts, tie) for tie in (range(6), range(6)[::-1])}
+        assert len(found) == expected

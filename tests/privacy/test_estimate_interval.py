@@ -34,8 +34,9 @@ def mechanism(name, epsilon, **options):
     options["allow_noisy"] = True
     if name == "mice-laplace":
         return MICeLaplace(epsilon, **options)
-    kind = {"micr-laplace": MICrLaplace, "micr-geometric": MICrGeometric}[name]
-    return kind(epsilon, SQUARE, **options)
+    if name == "micr-laplace":
+        return MICrLaplace(epsilon, SQUARE, axes="linear", **options)
+    return MICrGeometric(epsilon, SQUARE, **options)
 
 
 def released(name, n, epsilon, value, **options):
@@ -216,7 +217,8 @@ class TestTables:
         """One value has the noise of a release."""
         pair = pl.DataFrame({"x": np.linspace(0, 1, 500), "y": np.linspace(0, 1, 500) ** 2})
         bounds = dict.fromkeys(pair.columns, (0.0, 1.0))
-        chosen = dpmic.screen(pair, bounds=bounds, epsilon=0.5, top=1)
+        scored = {"mechanism": "micr-laplace", "axes": "linear"}
+        chosen = dpmic.screen(pair, bounds=bounds, epsilon=0.5, top=1, **scored)
         alone = released("micr-laplace", 500, 0.5, chosen.values[0])
         assert chosen.estimate_interval()[0] == pytest.approx(alone.estimate_interval(), abs=1e-9)
 
@@ -250,7 +252,7 @@ class TestRefusals:
     def test_parameters_of_ones_own(self, name, own):
         (option,) = own
         made = released(name, 1000, 1.0, 0.5, **own)
-        with pytest.raises(dpmic.ParameterError, match=f"{option} = .*default"):
+        with pytest.raises(dpmic.ParameterError, match=f"{option} = .*alone"):
             made.estimate_interval()
         shown = made.known_estimates()
         assert shown.rows == ((None, None, None),)

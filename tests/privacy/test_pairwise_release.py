@@ -16,6 +16,7 @@ from tables_of_people import (
     BOUNDS,
     COLUMNS,
     FRAME,
+    MICR,
     PEOPLE,
     assert_nothing_exact,
     assert_round_trips,
@@ -28,7 +29,7 @@ import dpmic
 from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.parameters import tuned
-from dpmic.privacy import _pairs, noise
+from dpmic.privacy import noise
 from dpmic.privacy._joint_noise import _gaussian, _pure, least_noise, of_value
 from dpmic.privacy.pairwise import _delta, prepare
 from dpmic.privacy.query import Terms, padded
@@ -50,11 +51,11 @@ def ask(table=FRAME, **options):
 def plan_of(matrix, epsilon=1.0, delta=0.0):
     bounds = [(0, 1)] * matrix.shape[1]
     terms = Terms(epsilon=epsilon, allow_noisy=True)
-    return prepare(matrix, terms, bounds=bounds, delta=delta)
+    return prepare(matrix, terms, bounds=bounds, delta=delta, **MICR)
 
 
 def scores_of(plan, matrix):
-    return _pairs.scores(plan.table, list(matrix.T), plan.setting.limits)
+    return plan.compute(list(matrix.T))
 
 
 # What a release says
@@ -64,14 +65,14 @@ def test_the_values_are_around_the_scores():
     published = ask()
     assert published.names == COLUMNS
     assert published.pairs == tuple(itertools.combinations(COLUMNS, 2))
-    grids = {name: published.parameters[name] for name in ("B", "c")}
+    grids = {name: published.parameters[name] for name in ("cap", "axes")}
     for (x, y), (low, high) in zip(published.pairs, published.interval(0.999999), strict=True):
-        exact = dpmic.micr(FRAME[x], FRAME[y], bounds=UNIT, **grids).mic
+        exact = dpmic.micc(FRAME[x], FRAME[y], bounds=UNIT, **grids).mic
         assert low <= exact <= high
 
 
 def test_everything_that_is_public_is_stated():
-    published = ask(epsilon=3.0)
+    published = ask(epsilon=3.0, **MICR)
     assert (published.n, published.delta, published.noise) == (PEOPLE, 0.0, "cube")
     assert published.epsilon == pytest.approx(3.0, rel=1e-6)
     assert published.epsilon <= 3.0
@@ -264,19 +265,19 @@ def test_delta_is_compared_with_n():
 def test_a_useless_matrix_is_refused_unless_it_is_allowed(ledger):
     kept = {"ledger": ledger, "dataset": "people", "allow_noisy": False}
     with pytest.raises(dpmic.ParameterError, match="dpmic.screen.*target=") as refused:
-        ask(epsilon=0.5, **kept)
+        ask(epsilon=0.2, **kept)
     assert "one in ten unrelated pairs is published as" in str(refused.value)
     assert "delta" not in str(refused.value)  # it would not help ten pairs
     with pytest.raises(dpmic.ParameterError) as refused:
-        ask(epsilon=0.1, target="age", delta=1e-6, **kept)
+        ask(epsilon=0.05, target="age", delta=1e-6, **kept)
     assert "target=" not in str(refused.value)
-    wide = {"bounds": [(0, 1)] * 12, "epsilon": 0.1}
+    wide = {"bounds": [(0, 1)] * 12, "epsilon": 0.05}
     with pytest.raises(dpmic.ParameterError, match="a larger epsilon, delta=1e-6"):
         dpmic.release_pairwise(np.zeros((600, 12)), **wide)
     with pytest.raises(dpmic.ParameterError, match="a larger epsilon, or"):
         dpmic.release_pairwise(np.zeros((600, 12)), delta=1e-6, **wide)
     assert ledger.spent == 0
-    assert ask(epsilon=0.5).half_width > 0.25
+    assert ask(epsilon=0.2).half_width > 0.25
     assert ask(epsilon=10.0, **kept).half_width <= 0.25
 
 
@@ -285,7 +286,7 @@ def test_whether_noise_is_too_large_looks_at_no_value():
         with pytest.raises(
             dpmic.ParameterError, match="95% of values are within 0.44 of the score"
         ):
-            dpmic.release_pairwise(table, bounds=[(0, 1)] * 5, epsilon=0.5)
+            dpmic.release_pairwise(table, bounds=[(0, 1)] * 5, epsilon=0.5, **MICR)
 
 
 # Tables and people
@@ -303,7 +304,9 @@ def test_frames(table):
 
 
 def test_matrices_and_several_rows():
-    published = dpmic.release_pairwise(MATRIX, bounds=[(0, 1)] * 5, epsilon=10, rows_per_person=2)
+    published = dpmic.release_pairwise(
+        MATRIX, bounds=[(0, 1)] * 5, epsilon=10, rows_per_person=2, **MICR
+    )
     assert published.names == ("0", "1", "2", "3", "4")
     assert published.scale == pytest.approx(1.1 * sensitivity.micr(PEOPLE), rel=1e-6)
 

@@ -323,8 +323,8 @@ def test_what_is_stored_is_as_long_as_before(ledger):
 
     Besides what was drawn before, screenings say which noise they have.
     """
-    for name, ask in CALLS.items():
-        ask(FRAME, ledger=ledger, dataset=name)
+    for name in CALLS:
+        QUERIES[name](FRAME, ledger=ledger, dataset=name)
     for entry in ledger.history():
         before = len(STORED[entry.dataset]["answer"])
         before += len(', "noise": "laplace"') * (entry.dataset == "screen")
@@ -447,7 +447,7 @@ def test_a_copy_without_metadata_publishes_and_prints(tmp_path):
     assert "dpmic unknown" in (tmp_path / "r.html").read_text()
 
 
-@pytest.mark.parametrize("name", ["micr-laplace", "mice-laplace", "screen", "matrix"])
+@pytest.mark.parametrize("name", ["auto", "micr-laplace", "mice-laplace", "screen", "matrix"])
 def test_kernels_are_there_before_the_budget_is_spent(ledger, name, monkeypatch):
     from dpmic import _kernels
 
@@ -455,6 +455,7 @@ def test_kernels_are_there_before_the_budget_is_spent(ledger, name, monkeypatch)
         raise ImportError("no compiler")
 
     monkeypatch.setattr(_kernels.tiled, "entries", missing)
+    monkeypatch.setattr(_kernels.critics, "two_rows", missing)
     with pytest.raises(ImportError):
         CALLS[name](FRAME, ledger=ledger, dataset="visits")
     assert ledger.history() == []

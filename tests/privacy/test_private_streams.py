@@ -12,7 +12,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic.data import stream
-from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace, screen
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrGeometric, MICrLaplace, screen
 from dpmic.privacy.query import Terms
 from dpmic.statistics import sources
 
@@ -60,15 +60,37 @@ def score(mechanism, data):
 
 @sweep("statistic", ["mic", "tic", "mev", "mas"])
 @sweep("grids", [{}, {"B": 20, "c": 5}])
-def test_the_score_before_noise_is_that_in_memory(people, folder, statistic, grids):
+@sweep("axes", ["linear", "any"])
+def test_the_score_before_noise_is_that_in_memory(people, folder, statistic, grids, axes):
     box = BOUNDS["age"], BOUNDS["pay"]
-    mechanism = MICrLaplace(1.0, box, statistic=statistic, **grids)
+    mechanism = MICrLaplace(1.0, box, statistic=statistic, axes=axes, **grids)
     known = score(mechanism, people)
     others = [folder]
     if grids:
-        others += [batches(people), counted(people)]
+        others += [batches(people)] + [counted(people)] * (axes == "linear")
     for data in others:
         assert score(mechanism, data) == known
+
+
+@sweep("axes", ["linear", "any"])
+def test_capped_scores_are_those_in_memory(people, folder, axes):
+    mechanism = CappedLaplace(1.0, (BOUNDS["age"], BOUNDS["pay"]), axes=axes)
+    known = score(mechanism, people)
+    table = dpmic.CountTable.of(people, BOUNDS, statistic="micc", axes=axes)
+    for data in (folder, batches(people), table):
+        assert score(mechanism, data) == known
+    published = dpmic.release("age", "pay", data=table, epsilon=1.0)
+    assert (published.mechanism, published.parameters["axes"]) == ("capped-laplace", axes)
+    found = dpmic.screen(table, epsilon=1.0, top=1)
+    assert (found.n, found.parameters["axes"]) == (N, axes)
+
+
+def test_zooms_cannot_be_counted(people, folder):
+    mechanism = CappedLaplace(1.0, (BOUNDS["age"], BOUNDS["pay"]), axes="wide")
+    assert score(mechanism, people)[0] > 0
+    for data in (folder, batches(people)):
+        with pytest.raises(dpmic.ParameterError, match="wide"):
+            dpmic.release("age", "pay", data=data, mechanism=mechanism)
 
 
 def test_counts_before_noise_are_those_in_memory(people, folder):
@@ -83,6 +105,7 @@ def test_counts_before_noise_are_those_in_memory(people, folder):
 def test_screened_scores_are_those_in_memory(people, folder, target):
     def scores(table):
         options = {"bounds": BOUNDS, "target": target, "top": 1, "B": 20, "c": 5}
+        options["axes"] = "linear"  # a count table's
         query = screen.prepare(table, Terms(epsilon=1.0), **options)
         return query.compute(query.read()), query.setting
 
@@ -117,7 +140,8 @@ def test_rows_that_come_once(people):
     assert published.n == N
     found = dpmic.screen(batches(people), bounds=BOUNDS, epsilon=1.0, top=1, B=20, c=5)
     assert found.n == N
-    for options in ({}, {"B": 20}, {"c": 5}):
+    assert dpmic.screen(batches(people), bounds=BOUNDS, epsilon=1.0, top=1).n == N
+    for options in ({"mechanism": "micr-laplace"}, {"B": 20}, {"c": 5}):
         with pytest.raises(dpmic.ParameterError, match="not known yet|only once"):
             dpmic.release("age", "pay", data=batches(people), epsilon=1, bounds=BOUNDS, **options)
         with pytest.raises(dpmic.ParameterError, match="not known yet|only once"):
@@ -266,7 +290,7 @@ def test_rows_that_come_between_counting_and_reading_spend_nothing(people, folde
     again = sources.Counting(stream(folder), rows.names)
     again.__dict__["n"] = N
     with pytest.raises(dpmic.InputError, match="has changed"):
-        again.counted(tuple(BOUNDS.values()), dpmic.CountTable(BOUNDS, B=20).grids.limits)
+        again.counted(tuple(BOUNDS.values()), dpmic.CountTable(BOUNDS, B=20).grids.family)
 
 
 def test_a_call_that_was_refused_costs_no_record(people):

@@ -20,7 +20,7 @@ from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.data import pair
 from dpmic.parameters import tuned
-from dpmic.privacy import MICeLaplace, MICrLaplace
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy.query import padded
 
 BOX = ((0, 1), (0, 1))
@@ -46,12 +46,12 @@ def test_everything_that_is_public_is_stated():
     published = ask()
     assert 0 <= published.value <= 1 == float(published) / published.value
     assert (published.n, published.names) == (400, ("age", "dose"))
-    assert (published.mechanism, published.statistic) == ("micr-laplace", "mic")
-    default = tuned.lookup("micr-laplace", 400, 1.0)
-    assert (published.parameters["B"], published.parameters["c"]) == (default.B, default.c)
+    assert (published.mechanism, published.statistic) == ("capped-laplace", "mic")
+    default = tuned.lookup_capped(400, 1.0)
+    assert (published.parameters["cap"], published.parameters["axes"]) == (default.cap, "any")
     estimate = default.calibration.estimate(published.value, published.scale)
     assert published.estimate == pytest.approx(float(estimate), rel=1e-12)
-    delta = sensitivity.micr(400) + 2 * sensitivity.rounding(400, published.parameters["B"])
+    delta = sensitivity.micc(400, default.cap)
     assert published.sensitivity == pytest.approx(delta, rel=1e-12)
     assert published.sensitivity >= delta
     assert published.scale == pytest.approx(published.sensitivity, rel=1e-8)
@@ -131,7 +131,7 @@ def test_the_noise_is_around_the_named_statistic(statistic):
     exact = {"mic": score.mic, "mev": score.mev, "mas": score.mas}.get(
         statistic, score.tic(normalised=True)
     )
-    mechanism = MICrLaplace(10.0, BOX, B=60, c=5, statistic=statistic)
+    mechanism = MICrLaplace(10.0, BOX, B=60, c=5, statistic=statistic, axes="linear")
     values = [mechanism.release(X, Y).value for _ in range(300)]
     scale = mechanism.setting(400).noise.scale
     assert np.median(values) == pytest.approx(exact, abs=6 * scale / math.sqrt(300))
@@ -310,7 +310,7 @@ def test_the_opendp_map_never_understates(m, n):
         ({"bounds": ((1, 0), (0, 1))}, "bounds of x"),
         ({"bounds": ((0, 0), (0, 1))}, "bounds of x"),
         ({"bounds": ((0, math.nan), (0, 1))}, "upper bound of x"),
-        ({"mechanism": "laplace"}, "mechanism = 'laplace': it is not known; pass 'micr-laplace'"),
+        ({"mechanism": "laplace"}, "mechanism = 'laplace': it is not known; pass 'auto'"),
         ({"mechanism": "micr-geom"}, "it is not known"),
         ({"mechanism": MICrLaplace}, "it is not known"),
         ({"mechanism": MICrLaplace(1.0, BOX)}, "pass it alone"),
@@ -320,7 +320,7 @@ def test_the_opendp_map_never_understates(m, n):
         ({"statistic": "pearson"}, "statistic = 'pearson'"),
         ({"bounds": None, "mechanism": "mice-laplace", "statistic": "tic"}, "statistic = 'tic'"),
         ({"bounds": None, "mechanism": "mice-laplace", "lmax": 1}, "lmax = 1"),
-        ({"colour": "red"}, "colour = 'red': micr-laplace has no such option"),
+        ({"colour": "red"}, "colour = 'red': capped-laplace has no such option"),
         ({"rows_per_person": 0}, "rows_per_person = 0"),
         ({"rows_per_person": 1.5}, "rows_per_person = 1.5"),
         ({"master": "minepy"}, "master = 'minepy'"),
@@ -465,7 +465,7 @@ BREAKS = {
 def test_a_failure_inside_shows_no_score(ledger, monkeypatch, broken, with_ledger):
     """Whatever breaks after the score is known, nothing that the error reaches holds it."""
     place, kind = BREAKS[broken]
-    real = MICrLaplace.setting
+    real = CappedLaplace.setting
 
     def failing(*_, **__):
         raise kind(*(["a", "b", "c"] if kind is dpmic.LedgerError else ["broken"]))
@@ -475,8 +475,8 @@ def test_a_failure_inside_shows_no_score(ledger, monkeypatch, broken, with_ledge
         monkeypatch.setattr(place, failing)
         return setting
 
-    monkeypatch.setattr(MICrLaplace, "setting", setting_then_break)
-    monkeypatch.setattr(MICrLaplace, "score", lambda *_: SECRET)
+    monkeypatch.setattr(CappedLaplace, "setting", setting_then_break)
+    monkeypatch.setattr(CappedLaplace, "score", lambda *_: SECRET)
     with pytest.raises(kind) as caught:
         ask(**({"ledger": ledger, "dataset": "people"} if with_ledger else {}))
     assert not leaks(caught.value)

@@ -18,6 +18,7 @@ from tables_of_people import (
     BOUNDS,
     COLUMNS,
     FRAME,
+    MICR,
     PEOPLE,
     RNG,
     against,
@@ -31,9 +32,8 @@ import dpmic
 from dpmic import sensitivity
 from dpmic._format import format_ceil
 from dpmic.parameters import tuned
-from dpmic.privacy import _pairs, noise
+from dpmic.privacy import noise
 from dpmic.privacy._guards import private_columns
-from dpmic.privacy._joint_noise import least_noise, of_value
 from dpmic.privacy.query import Terms, padded
 from dpmic.privacy.screen import SHARES, best_split, expected_error, prepare
 
@@ -53,11 +53,11 @@ def ask(table=FRAME, **options):
 def plan_of(matrix, top, split=0.5, epsilon=2.0, target=None):
     bounds = [(0, 1)] * matrix.shape[1]
     terms = Terms(epsilon=epsilon, allow_noisy=True)
-    return prepare(matrix, terms, bounds=bounds, target=target, top=top, split=split)
+    return prepare(matrix, terms, bounds=bounds, target=target, top=top, split=split, **MICR)
 
 
 def scores_of(plan, matrix):
-    return _pairs.scores(plan.table, list(matrix.T), plan.setting.limits)
+    return plan.compute(list(matrix.T))
 
 
 # What a screening says
@@ -73,7 +73,7 @@ def test_the_strongest_pairs_are_found_and_ordered():
 
 
 def test_everything_that_is_public_is_stated():
-    published = ask(epsilon=1.0)
+    published = ask(epsilon=1.0, **MICR)
     assert published.epsilon <= 1.0
     assert published.epsilon == pytest.approx(1.0, rel=1e-6)
     assert published.epsilon >= published.selection_epsilon + published.values_epsilon
@@ -195,8 +195,8 @@ MATRIX = FRAME[list(COLUMNS)].to_numpy()
 def test_any_table_has_the_same_scores(table, bounds):
     """Identifiers and text beside the named columns are ignored; the table's order holds."""
     terms = Terms(epsilon=1.0, allow_noisy=True)
-    plan = prepare(table, terms, bounds=bounds, top=3, B=30, c=5)
-    scores = _pairs.scores(plan.table, private_columns(plan.source), plan.setting.limits)
+    plan = prepare(table, terms, bounds=bounds, top=3, B=30, c=5, axes="linear")
+    scores = plan.compute(private_columns(plan.source))
     expected = [
         dpmic.micr(MATRIX[:, i], MATRIX[:, j], bounds=UNIT, B=30, c=5).mic
         for i, j in itertools.combinations(range(5), 2)
@@ -220,7 +220,7 @@ def test_one_row_for_each_person():
 
 
 def test_rows_per_person_multiplies_the_noise():
-    one, three = ask(split=0.5), ask(split=0.5, rows_per_person=3)
+    one, three = ask(split=0.5, cap=4), ask(split=0.5, cap=4, rows_per_person=3)
     assert three.scale / one.scale == pytest.approx(3, rel=1e-6)
     assert three.selection_scale / one.selection_scale == pytest.approx(3, rel=1e-6)
     assert "at most 3, are replaced" in three.guarantee
@@ -280,12 +280,12 @@ def test_a_useless_screening_is_refused_unless_it_is_allowed(ledger):
     numbers = FRAME[list(COLUMNS)]
     for table in (numbers, numbers * np.nan):  # no value is looked at
         with pytest.raises(dpmic.ParameterError) as refused:
-            dpmic.screen(table, bounds=BOUNDS, epsilon=1.0, top=4, **kept)
+            dpmic.screen(table, bounds=BOUNDS, epsilon=0.3, top=4, **kept)
         assert "one in ten unrelated pairs is published as 0." in str(refused.value)
         assert "pass a smaller top, more data or a larger epsilon" in str(refused.value)
         assert "allow_noisy=True" in str(refused.value)
     assert ledger.spent == 0
-    published = ask(epsilon=1.0, top=4, **kept)
+    published = ask(epsilon=0.3, top=4, **kept)
     assert published.half_width > 0.25
     assert ask(epsilon=10.0, top=4, allow_noisy=False).half_width <= 0.25
 
@@ -373,7 +373,7 @@ def test_the_default_split_minimises_the_expected_error():
             a: expected_error(10, top, 2 * top * unit / a, (top + 1) / 2 * unit / (1 - a))
             for a in SHARES
         }
-        assert ask(top=top, epsilon=epsilon).split == min(errors, key=errors.get)
+        assert ask(top=top, epsilon=epsilon, **MICR).split == min(errors, key=errors.get)
 
 
 def test_the_split_is_adjustable_and_stated():
@@ -421,10 +421,6 @@ def test_the_default_split_is_nearly_the_best_by_simulation():
         assert errors[chosen] <= min(errors.values()) + 0.01
 
 
-def half_width(change, count, epsilon, delta=0.0):
-    return of_value(least_noise(change, count, epsilon, delta)).half_width(0.95)
-
-
 @pytest.mark.slow
 def test_the_guide_prints_what_is_computed():
     """Half widths and losses of the guide's table, from n, epsilon and the number of pairs."""
@@ -434,17 +430,17 @@ def test_the_guide_prints_what_is_computed():
     assert len(rows) == 12
     for row in rows:
         pairs, epsilon, n, screened, loss, pure, relaxed = (float(v.replace(",", "")) for v in row)
-        change = sensitivity.micr(int(n))
-        share = best_split(int(pairs), 5, epsilon, change)
+        asked = {"n": int(n), "epsilon": epsilon, "candidates": int(pairs)}
+        selected = dpmic.plan(**asked, top=5)
         computed = [
-            (screened, half_width(change, 5, epsilon * (1 - share))),
-            (pure, half_width(change, int(pairs), epsilon)),
-            (relaxed, half_width(change, int(pairs), epsilon, 1e-6)),
+            (screened, selected),
+            (pure, dpmic.plan(**asked)),
+            (relaxed, dpmic.plan(**asked, delta=1e-6)),
         ]
-        for printed, found in computed:
-            assert printed == pytest.approx(found, rel=0.06)
-        lost = expected_error(int(pairs), 5, 10 * change / epsilon / share, 1e-9)
-        assert loss == pytest.approx(lost, rel=0.1, abs=6e-4)
+        for printed, planned in computed:
+            assert printed == pytest.approx(planned.half_width, rel=0.06)
+        choice = 10 * selected.sensitivity / selected.selection_epsilon
+        assert loss == pytest.approx(expected_error(int(pairs), 5, choice, 1e-9), rel=0.1, abs=6e-4)
 
 
 def test_many_candidates_are_grouped():

@@ -14,7 +14,8 @@ from dpmic.results import AuditBound, Expected, PrivacyUnit, Published
 
 AUDIT = AuditBound("micr-laplace", 1.0, 0.912345678, 0.999, 1000, "value > 0.5")
 PUBLISHED = report_kinds.PRIVATE
-NAMES = (*report_kinds.KINDS, "plan", "plan for n", "expected", "audit")
+TABLE_PLANS = {"plan of a screening": 5, "plan of a matrix": None}
+NAMES = (*report_kinds.KINDS, "plan", "plan for n", "expected", *TABLE_PLANS, "audit")
 
 
 def made(name):
@@ -24,6 +25,8 @@ def made(name):
         "expected": lambda: dpmic.plan(n=1000, epsilon=1.0).rows[0],
         "audit": lambda: AUDIT,
     }
+    if name in TABLE_PLANS:
+        return dpmic.plan(n=1000, epsilon=1.0, candidates=36, top=TABLE_PLANS[name])
     return others[name]() if name in others else report_kinds.results()[name]
 
 
@@ -164,6 +167,11 @@ def test_every_published_result_is_one():
         ("plan", {"error": 0.1}),
         ("plan", {"rows": []}),
         ("plan", {"of": "both"}),
+        ("plan of a screening", {"of": "both"}),
+        ("plan of a screening", {"top": 37}),
+        ("plan of a screening", {"chance": None}),
+        ("plan of a screening", {"n": 0}),
+        ("plan of a matrix", {"chance": 0.5}),
         ("audit", {"confidence": 1.5}),
         ("audit", {"lower": -1}),
         ("audit", {"event": 3}),

@@ -12,9 +12,9 @@ from sweeps import sweep
 
 import dpmic
 from dpmic import _kernels, _validate, sensitivity
-from dpmic.statistics import capped
+from dpmic.statistics import capped, maps
 from dpmic.statistics.capped import CappedColumn, columns_of, critics_of, search, tabulated, unit_of
-from dpmic.statistics.maps import FULLEST, Map, Refinement, public_maps
+from dpmic.statistics.maps import Map, Refinement, public_maps
 
 SQUARE = ((0.0, 1.0), (0.0, 1.0))
 
@@ -35,7 +35,7 @@ def tables(rng, cases):
         yield counts.astype(np.int32)
 
 
-def kernel(counts, cap, rows):
+def kernel(counts, cap, rows, limits=None):
     """Run a kernel on one partition, that into all parts; return the best and where it is."""
     n = int(counts.sum())
     unit = unit_of(n)
@@ -44,7 +44,8 @@ def kernel(counts, cap, rows):
     edges, offsets = np.arange(len(counts) + 1), np.array([0, len(counts) + 1])
     if rows == 2:
         own = critics.two, critics.cap, critics.hard
-        return _kernels.critics.two_rows(sums, edges, offsets, table, unit, *own)
+        limits = np.full(counts.shape[1] - 1, np.inf) if limits is None else limits
+        return _kernels.critics.two_rows(sums, edges, offsets, limits, table, unit, *own)
     pairs = np.array(list(itertools.combinations(range(counts.shape[1] - 1), 2))).T
     own = critics.three, critics.cap_of_three, critics.hard_of_three
     return _kernels.critics.three_rows(sums, edges, offsets, pairs, table, unit, *own)
@@ -60,6 +61,11 @@ def test_two_rows_equal_brute_force(cap, rng):
         ]
         assert best == pytest.approx(max(found), abs=1e-5)
         assert found[where] == pytest.approx(max(found), abs=1e-5)
+        limits = rng.random(len(found)) * max(found)
+        (best,), (where,) = kernel(counts, cap, 2, limits)
+        limited = np.minimum(found, limits)
+        assert best == pytest.approx(limited.max(), abs=1e-5)
+        assert limited[where] == pytest.approx(limited.max(), abs=1e-5)
 
 
 @sweep("cap", _validate.CAPS)
@@ -107,25 +113,45 @@ def test_the_search_over_critics_is_exact_to_the_last_bit(cap, rng):
         assert Fraction(best) == exact_two(a, b, critics, table)
 
 
+def every_zoom(values, ends):
+    """Every zoom of every level: a function from g in [0, 1] to a cut, and the records inside."""
+    low, high = ends
+    clamped = [min(max(v, low), high) for v in values]
+    for level in maps.LEVELS:
+        edges = [low + (high - low) * i / 2 ** (level + 1) for i in range(2 ** (level + 1) + 1)]
+        for a, b in zip(edges, edges[2:], strict=False):
+            inside = sum(a <= v < b or v == b == high for v in clamped)
+            yield (lambda g, a=a, b=b: a + g * (b - a)), inside
+
+
 def brute(x, y, bounds, cap, axes):
     """The whole score by brute force: every grid of the family, by its definition."""
     n, best = len(x), 0.0
-    maps = [naive.axis_maps(*ends)[: 1 if axes == "linear" else None] for ends in bounds]
+    global_maps = [naive.axis_maps(*ends)[: 1 if axes == "linear" else None] for ends in bounds]
     sizes = [capped.PLAIN] + [capped.MAPPED] * 12
-    for (along, along_maps), (up, up_maps) in itertools.permutations(
-        list(zip((x, y), maps, strict=True))
+    each = zip((x, y), bounds, strict=True)
+    every = [list(every_zoom(*own)) if axes == "wide" else [] for own in each]
+    for (along, along_maps, along_zooms), (up, up_maps, up_zooms) in itertools.permutations(
+        list(zip((x, y), global_maps, every, strict=True))
     ):
         parts = [(capped.THRESHOLDS, up_maps[0]), (capped.THRESHOLDS_OF_THREE, up_maps[0])]
         parts += [(capped.THRESHOLDS_OF_MAPS, own) for own in up_maps[1:]]
-        cuts = {own(i / size) for size, own in parts for i in range(1, size)}
-        # Thresholds between the same records count the same.
-        kept = {sum(v < cut for v in up): cut for cut in cuts}.values()
-        for own, tried in zip(along_maps, sizes, strict=False):
+        cuts = [(own(i / size), math.inf) for size, own in parts for i in range(1, size)]
+        cuts += [(own(i / 8), inside) for own, inside in up_zooms for i in (1, 3, 5, 7)]
+        # Thresholds between the same records count the same, up to the larger of their limits.
+        kept = {}
+        for cut, inside in sorted(cuts, key=lambda each: each[1]):
+            kept[sum(v < cut for v in up)] = cut, inside
+        shown = [(own, math.inf, sizes[i]) for i, own in enumerate(along_maps)]
+        shown += [(own, inside, capped.ZOOMED) for own, inside in along_zooms]
+        for own, held, tried in shown:
             for l in (l for l in tried if l <= max(math.ceil(2 * math.sqrt(n)), tried[0])):
                 edges = [own(j / l) for j in range(1, l)]
-                for cut in kept:
+                for cut, inside in kept.values():
                     b, a = naive.cell_counts(up, [cut], along, edges)
-                    best = max(best, naive.capped_two(a, b, cap) - capped.PENALTY * (l - 1))
+                    limit = cap * (min(held, inside) - math.ceil(n / 3))
+                    found = min(naive.capped_two(a, b, cap), limit)
+                    best = max(best, found - capped.PENALTY * (l - 1))
         for l in (l for l in capped.THREE if l <= max(math.ceil(math.sqrt(n)), capped.THREE[0])):
             edges = [along_maps[0](j / l) for j in range(1, l)]
             rows = [up_maps[0](i / 24) for i in range(1, 24)]
@@ -148,6 +174,28 @@ def test_the_score_equals_brute_force(axes, rng):
         y = np.abs(x) + rng.choice([0.0, 0.25], n)
         found = dpmic.micc(x, y, bounds=bounds, cap=4, axes=axes).mic if n >= 4 else 0
         assert found == pytest.approx(brute(x.tolist(), y.tolist(), bounds, 4.0, axes), abs=1e-5)
+
+
+@pytest.mark.slow
+@sweep("seed", range(2))
+def test_with_zooms_the_score_equals_brute_force(seed, monkeypatch):
+    """All zooms of both axes, not the fullest alone; where limits decide, and where they do not."""
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(maps, "LEVELS", (2, 6))
+    monkeypatch.setattr(capped, "ZOOMED", (2, 5))
+    monkeypatch.setattr(capped, "PENALTY", 0.01)
+    box, gains = ((0.0, 64.0), (-64.0, 64.0)), []
+    for n, away, side in ((12, 1, 0.0), (20, 12, 0.0), (20, 12, 50.0)):
+        classes = np.arange(n) % 2  # no cut of a map lies between them
+        x = 37.02 + 0.2 * classes + 0.19 * rng.random(n)
+        x[:away] = 10 + side * classes[:away] + 0.4 * rng.random(away)
+        y = 21.05 + 0.4 * classes + 0.1 * rng.random(n)
+        found = score(x, y, 4.0, "wide", box)
+        wanted = brute(x.tolist(), y.tolist(), box, 4.0, "wide")
+        assert found / n == pytest.approx(wanted, abs=1e-5)
+        assert score(y, x, 4.0, "wide", box[::-1]) == found
+        gains.append(found - score(x, y, 4.0, "any", box))
+    assert min(gains[:2]) > 1
 
 
 def test_scores_lie_in_their_order(rng):
@@ -198,6 +246,25 @@ def test_one_record_moves_the_score_by_no_more_than_the_cap(axes, cap, rng):
         most = n * sensitivity.micc(n, cap)
         for first, second in neighbours(rng, n, axes):
             assert abs(score(*first, cap, axes) - score(*second, cap, axes)) <= most
+
+
+@pytest.mark.slow
+@sweep("cap", (3.5, 5.0, 8.0))
+def test_one_record_moves_zooms_by_no_more_than_the_cap(cap, rng, monkeypatch):
+    """Records of a narrow relation move out of a zoom one by one, until it does not count."""
+    monkeypatch.setattr(maps, "LEVELS", range(1, 10))
+    n, box, changes = 40, ((0.0, 1000.0), (0.0, 1000.0)), []
+    x = 371 + rng.random(n)
+    y = 371 + (x > 371.5) * 0.8 + rng.random(n) * 0.1
+    before = score(x, y, cap, "wide", box)
+    for i in range(n):
+        side = [x, y][i % 2]
+        side[i] = rng.choice([0.0, 371.5, 1000.0, rng.uniform(0, 1000)])
+        after = score(x, y, cap, "wide", box)
+        changes.append(abs(after - before))
+        before = after
+    assert max(changes) <= n * sensitivity.micc(n, cap)
+    assert max(changes) > 0.5 * cap
 
 
 def test_one_record_can_move_the_score_by_the_cap():
@@ -298,15 +365,37 @@ def test_a_refinement_keeps_every_partition(rng):
 
 
 def test_the_fullest_zooms_are_enough(monkeypatch, rng):
-    """No other zoom counts, for none holds more than a fifth of the records."""
-    x = 37 + rng.random(60)
-    y = np.sin(9 * x) + 1000
-    box = ((0.0, 4000.0), (0.0, 4000.0))
-    monkeypatch.setattr(capped, "LEVELS", range(1, 8))
+    """No other zoom counts, for none holds more than a third of the records."""
+    x = np.concatenate((37 + rng.random(30), 99 + rng.random(30)))
+    y = np.sin(9 * x) + np.where(rng.random(60) < 0.5, 20, 110)
+    box = ((0.0, 128.0), (0.0, 128.0))
+    monkeypatch.setattr(maps, "LEVELS", (2, 5))
     found = score(x, y, 5.0, "wide", box)
-    monkeypatch.setattr(capped, "FULLEST", 10**6)
+    monkeypatch.setattr(maps, "FULLEST", 10**6)
     assert score(x, y, 5.0, "wide", box) == found
-    assert FULLEST == 9
+
+
+def test_as_many_zooms_are_searched_as_can_be_full(monkeypatch):
+    monkeypatch.setattr(maps, "LEVELS", (1, 4, 6))
+    x = np.repeat([0.3, 0.7], 10)
+    searched = [zoom.inside for zoom in maps.fullest_zooms(x, (0.0, 1.0))]
+    assert len(searched) == 3 + 4 + 4
+    full = [inside for _, inside in every_zoom(x, (0.0, 1.0)) if 3 * inside > 20]
+    assert sorted(inside for inside in searched if 3 * inside > 20) == sorted(full)
+    assert len(full) == 3 + 4 + 4
+
+
+def test_work_does_not_depend_on_where_records_lie(rng):
+    shapes = set()
+    for x in (
+        rng.random(50),
+        np.zeros(50),
+        3 + rng.random(50) / 1000,
+        rng.integers(0, 9, 50) + 0.0,
+    ):
+        own = CappedColumn.of(x, (0.0, 9.0), "wide")
+        shapes.add(tuple((table.sizes, table.counts.shape) for table in tabulated(own, own)))
+    assert len(shapes) == 1
 
 
 def test_columns_are_equal_parts():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dpmic import _kernels
 from dpmic._validate import Limits
 from dpmic.statistics import grids
+from dpmic.statistics.maps import Map
 
 
 @pytest.mark.parametrize("slack", [0, 1])
@@ -61,7 +62,7 @@ def test_steps_reach_every_grid_within_the_limit_once(cells, master, more_rows):
 
 def test_a_value_on_a_cut_belongs_to_the_cell_above():
     axis = grids.RangeAxis.of(
-        np.array([-5.0, 0.0, 0.24, 0.25, 0.5, 0.75, 1.0, 9.0]), (0.0, 1.0), frozenset({2, 4})
+        np.array([-5.0, 0.0, 0.24, 0.25, 0.5, 0.75, 1.0, 9.0]), Map(0.0, 1.0), frozenset({2, 4})
     )
     quarters = _kernels.counting.part_of(axis.columns(4))[axis.atoms]
     halves = _kernels.counting.part_of(axis.columns(2))[axis.atoms]
@@ -85,8 +86,10 @@ def test_equal_fractions_are_one_cut(interval):
 def test_the_bin_of_a_record_depends_on_that_record_alone(seed, n):
     values = np.random.default_rng(seed).normal(size=n)
     sizes = frozenset({2, 3, 7, 30})
-    together = grids.RangeAxis.of(values, (-1.0, 2.0), sizes).atoms
-    alone = [grids.RangeAxis.of(values[i : i + 1], (-1.0, 2.0), sizes).atoms[0] for i in range(n)]
+    together = grids.RangeAxis.of(values, Map(-1.0, 2.0), sizes).atoms
+    alone = [
+        grids.RangeAxis.of(values[i : i + 1], Map(-1.0, 2.0), sizes).atoms[0] for i in range(n)
+    ]
     assert together.tolist() == alone
 
 

@@ -58,6 +58,7 @@ def two_rows(
     sums: Counts,
     edges: Edges,
     offsets: Edges,
+    limits: Floats,
     table: Floats,
     unit: float,
     critics: Floats,
@@ -67,9 +68,9 @@ def two_rows(
     """Return the largest capped information of two rows for each partition into columns.
 
     Partition k has the edges ``edges[offsets[k] : offsets[k + 1]]``, in parts of ``sums``, which
-    :func:`cumulate` made. A critic is (m1, m0, A1, A0); there is one less than a Fibonacci number
-    of them, and the objective is convex along them. Also returns the threshold of each: the last
-    cell of the lower row.
+    :func:`cumulate` made. No threshold counts for more than its limit. A critic is (m1, m0, A1,
+    A0); there is one less than a Fibonacci number of them, and the objective is convex along them.
+    Also returns the threshold of each: the last cell of the lower row.
     """
     thresholds, n = sums.shape[1] - 1, float(sums[-1, -1])
     most = np.max(np.diff(offsets)) - 1
@@ -92,8 +93,10 @@ def two_rows(
                     losses[j, t] = whole - xlogx(a, table, unit) - xlogx(total - a, table, unit)
             _minimise(ones, losses, totals, columns, size, n, critics, cap, least, values)
             for t in range(size):
-                better = values[t] > best[k]
-                best[k] = values[t] if better else best[k]
+                limit = limits[start + t]
+                value = values[t] if values[t] < limit else limit
+                better = value > best[k]
+                best[k] = value if better else best[k]
                 where[k] = start + t if better else where[k]
     return best, where
 

@@ -148,15 +148,19 @@ def pairs(result: results.Screening | results.PairwiseRelease, estimate: bool = 
     )
 
 
-def plan(result: results.Plan) -> Answer:
-    """Answer what every mechanism would err by."""
+def plan(result: results.Plan | results.TablePlan) -> Answer:
+    """Answer what every mechanism would err by, or what a table would be worth."""
+    from dpmic.results import TablePlan
+
+    below, record = [for_the_shell(remark) for remark in result.remarks()], result.record()
+    if isinstance(result, TablePlan):
+        return replace(_facts(result, result.title, result.facts(), record), below=below)
     head, *lines = result.table()
-    record = result.record()
     return Answer(
         title=result.title,
         heads=head,
         rows=lines,
-        below=[for_the_shell(remark) for remark in result.remarks()],
+        below=below,
         json=lambda: json.dumps(record),
         fields=list(record["rows"][0]),
         records=lambda: [list(row.values()) for row in record["rows"]],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -33,6 +34,7 @@ Whom must this protect?
   1  each row is another person
   2  a column names the person; of each only the first row is used
 """
+NOTHING: Mapping[str, str] = MappingProxyType({})
 UNTRACKED = "none, so this spending is not tracked; add --ledger FILE --dataset NAME"
 SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 
@@ -77,10 +79,13 @@ class Consent:
         query: Query[Published],
         answer: Callable[[Published], Answer],
         *,
-        expected: str | None = None,
+        expected: Mapping[str, str] = NOTHING,
         estimate: bool = False,
     ) -> None:
-        """Show a query and ask, run it, which spends, and hand the result over."""
+        """Show a query and ask, run it, which spends, and hand the result over.
+
+        ``expected`` are lines to show: what the result will be worth.
+        """
         self._ask(query, expected)
         ledger = self.terms.ledger
         try:
@@ -108,7 +113,7 @@ class Consent:
         command = repeated(self.answered)
         return page(result, ledger=self.terms.ledger, command=command, estimate=estimate)
 
-    def _ask(self, query: Query[Any], expected: str | None) -> None:
+    def _ask(self, query: Query[Any], expected: Mapping[str, str]) -> None:
         """Show what would be run and ask; a refusal raises :class:`Declined`."""
         entry = query.stored()
         if self.yes or (entry is not None and entry.answer is not None):
@@ -121,7 +126,7 @@ class Consent:
             raise Declined("nothing was spent")
 
 
-def _shown(query: Query[Any], expected: str | None) -> list[tuple[str, str]]:
+def _shown(query: Query[Any], expected: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return what is known of a query beforehand, all of it public."""
     price = f"epsilon = {format_ceil(query.epsilon)}"
     if query.delta:
@@ -134,9 +139,15 @@ def _shown(query: Query[Any], expected: str | None) -> list[tuple[str, str]]:
     ]
     if query.noise_in_words is not None:
         rows.append(("noise", query.noise_in_words))
-    if expected is not None:
-        rows.append(("expected error", expected))
-    return [*rows, ("ledger", _budget(query))]
+    return [*rows, *expected.items(), ("ledger", _budget(query))]
+
+
+def expected_error(value: float | None, upper: float | None) -> dict[str, str]:
+    """Say how far a value will be from MIC*, where simulations tell."""
+    if value is None or upper is None:
+        return {}
+    words = f"{value:.2g} from MIC* on average, at most {upper:.2g} in 90% of cases"
+    return {"expected error": words}
 
 
 def _budget(query: Query[Any]) -> str:

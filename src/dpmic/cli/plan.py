@@ -12,8 +12,12 @@ from dpmic.cli import _answers, _output
 from dpmic.cli import _options as o
 from dpmic.cli._output import Printing
 from dpmic.cli.release import Mechanism
+from dpmic.errors import ParameterError
 
-EXAMPLE = "dpmic plan --n 5000 --epsilon 1, or dpmic plan --epsilon 1 --error 0.05"
+EXAMPLE = (
+    "dpmic plan --n 5000 --epsilon 1, dpmic plan --epsilon 1 --error 0.05, or "
+    "dpmic plan --n 5000 --epsilon 1 --columns 9 --top 5"
+)
 EXAMPLE_AUDIT = "dpmic audit micr-laplace --epsilon 1 --runs 10000"
 
 Of = StrEnum("Of", ["value", "estimate"])
@@ -23,7 +27,17 @@ def plan(
     n: Annotated[int | None, typer.Option("--n", help="The number of records.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="The privacy loss.")] = None,
     error: Annotated[float | None, typer.Option(help="The target distance from MIC*.")] = None,
-    of: Annotated[Of, typer.Option(help="Of which number --error speaks.")] = Of.value,
+    candidates: Annotated[
+        int | None, typer.Option(min=1, help="Plan a table of so many pairs.")
+    ] = None,
+    columns: Annotated[
+        int | None, typer.Option(min=2, help="Plan all pairs of so many columns.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Select so many of the pairs, the strongest.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="For all pairs, for less noise.")] = 0.0,
+    of: Annotated[Of, typer.Option(help="Of which number the error speaks.")] = Of.value,
     rows: Annotated[
         int, typer.Option("--rows-per-person", min=1, help="At most so many rows of a person.")
     ] = 1,
@@ -35,20 +49,34 @@ def plan(
 
     Or the smallest n or epsilon that reaches a target error. Nothing is spent.
 
-    Give exactly two of --n, --epsilon and --error.
+    Give exactly two of --n, --epsilon and --error. For dpmic screen give --n, --epsilon, the
+    number of pairs or of columns, and perhaps --top.
     """
     from dpmic.privacy.plan import plan
 
     out.check()
+    table: dict[str, Any] = {"candidates": _pairs(candidates, columns), "top": top, "delta": delta}
     result = plan(
         n,
         epsilon,
         error=error,
+        **table,
         of=of.value,
         rows_per_person=rows,
         allow_large_epsilon=allow_large_epsilon,
     )
     _output.show(_answers.plan(result), out.form)
+
+
+def _pairs(candidates: int | None, columns: int | None) -> int | None:
+    """Return the number of pairs, said directly or by the number of columns."""
+    if columns is None:
+        return candidates
+    if candidates is not None:
+        raise ParameterError(
+            "--candidates, --columns", "both say how many pairs there are", "pass one of them"
+        )
+    return columns * (columns - 1) // 2
 
 
 def audit(

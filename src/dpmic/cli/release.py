@@ -10,7 +10,7 @@ import typer
 from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
 from dpmic.cli._output import Delivery, Printing
-from dpmic.cli._spending import Consent
+from dpmic.cli._spending import Consent, expected_error
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ def release(
         "publishing",
         query,
         lambda result: _answers.published(result, estimate=estimate),
-        expected=None if grids else _expected(query),
+        expected={} if grids else _expected(query),
         estimate=estimate,
     )
 
 
-def _expected(query: ReleaseQuery) -> str | None:
+def _expected(query: ReleaseQuery) -> dict[str, str]:
     """Return how far the value would be from MIC*, where simulations tell."""
     from dpmic.privacy.plan import plan
 
@@ -106,11 +106,9 @@ def _expected(query: ReleaseQuery) -> str | None:
             rows_per_person=terms.rows_per_person,
             allow_large_epsilon=terms.allow_large_epsilon,
         )[query.mechanism.name]
-    except ParameterError:
-        return None
-    if row.value is None:
-        return None
-    return f"{row.value:.2g} from MIC* on average, at most {row.value_upper:.2g} in 90% of cases"
+    except (KeyError, ParameterError):  # not simulated
+        return {}
+    return expected_error(row.value, row.value_upper)
 
 
 def bounds(

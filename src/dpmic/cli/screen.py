@@ -9,7 +9,7 @@ import typer
 from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
 from dpmic.cli._output import Delivery
-from dpmic.cli._spending import Consent
+from dpmic.cli._spending import Consent, expected_error
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -65,7 +65,12 @@ def screen(
     shared = {"bounds": ends, "target": target, "axes": axes and axes.value}
     query = _query(table, consent.terms, {**shared, **own})
     consent.publish(
-        out, "publishing", query, lambda result: _answers.pairs(result, estimate), estimate=estimate
+        out,
+        "publishing",
+        query,
+        lambda result: _answers.pairs(result, estimate),
+        expected={} if split or axes else _expected(query, top, delta),
+        estimate=estimate,
     )
 
 
@@ -80,6 +85,29 @@ def _own(top: int | None, every: bool, split: float | None, delta: float) -> dic
     if delta and not every:
         raise ParameterError("--delta", "a choice needs none", "leave it out, or pass --all")
     return {"delta": delta} if every else {"top": top, "split": split}
+
+
+def _expected(query: Any, top: int | None, delta: float) -> dict[str, str]:
+    """Return what the values will be worth, and the chance of a strong pair."""
+    from dpmic.privacy.plan import plan
+
+    terms, candidates = query.terms, len(query.table.pairs)
+    planned = plan(
+        query.n,
+        terms.epsilon,
+        candidates=candidates,
+        top=top,
+        delta=delta,
+        rows_per_person=terms.rows_per_person,
+        allow_large_epsilon=True,
+    )
+    if planned.mechanism != query.mechanism.name:  # of a source that is read only once
+        return {}
+    shown = expected_error(planned.error, planned.error_upper)
+    if planned.chance is not None:
+        label, chance, among = planned.chance_in_words()
+        shown[label] = f"{chance}: {among}"
+    return shown
 
 
 def _query(table: Any, terms: Terms, options: dict[str, Any]) -> Query[Any]:

@@ -65,6 +65,15 @@ class Surface:
         along = self._at_epsilon(epsilon)
         return Errors(*(math.exp(_between(self.n, n, logs)) for logs in along))
 
+    def beyond(self, n: float, epsilon: float) -> str:
+        """Say where the last entries hold: more data, or more epsilon, does not err more."""
+        past = []
+        if n > self.n[-1]:
+            past.append(f"n = {self.n[-1]:,.0f}")
+        if epsilon > self.epsilon[-1]:
+            past.append(f"epsilon = {self.epsilon[-1]:g}")
+        return f"simulated up to {' and '.join(past)}, whose errors stand here" if past else ""
+
     def along_n(self, quantity: str, epsilon: float) -> list[tuple[float, float]]:
         """Return (n, error) at the table's n; straight lines between them on log axes."""
         logs = self._at_epsilon(epsilon)[QUANTITIES.index(quantity)]

@@ -95,6 +95,17 @@ def lookup(mechanism: str, n: float, epsilon: float) -> Scores:
     return Scores(*np.sum([share * rows[key] for share, key in around], axis=0))
 
 
+def unrelated(mechanism: str, n: float, epsilon: float) -> float | None:
+    """Return the median score of unrelated columns, or None where it was not simulated.
+
+    Examples
+    --------
+    >>> unrelated("micr-laplace", 100, 1.0) > unrelated("micr-laplace", 10_000, 1.0) > 0
+    True
+    """
+    return float(lookup(mechanism, n, epsilon).median[0]) if mechanism in _rows() else None
+
+
 def simulated(mechanism: str) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the least and the largest n, and epsilon, that were simulated."""
     n, epsilon = zip(*_rows()[mechanism], strict=True)

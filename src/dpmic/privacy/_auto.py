@@ -6,6 +6,7 @@ Without wishes it is the one with the smaller error at that n and epsilon, by si
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
@@ -26,7 +27,16 @@ OF_MICR = {"B", "c", "master", "statistic"}
 """Options that only MICr has, of the two that "auto" chooses from."""
 
 
-def resolve(mechanism: Any, options: dict[str, Any], source: Found, epsilon: float) -> str:
+@dataclass(frozen=True)
+class Records:
+    """Records of which only the number is known, as in a plan; taken to be in memory."""
+
+    n: int
+
+
+def resolve(
+    mechanism: Any, options: dict[str, Any], source: Found | Records, epsilon: float
+) -> str:
     """Return the name of the mechanism that is meant; ``epsilon`` is that of one score and row."""
     if mechanism != "auto":
         return str(mechanism)
@@ -53,7 +63,7 @@ def of_least_error(n: int, epsilon: float) -> str:
     return tuned.best_laplace(n, epsilon) if n <= MOST_RECORDS else MICrLaplace.name
 
 
-def options_of_table(source: Found, mechanism: str) -> dict[str, Any]:
+def options_of_table(source: Found | Records, mechanism: str) -> dict[str, Any]:
     """Return the options that a count table decides, of those that a mechanism has."""
     if not isinstance(source, Counting) or source.grids is None:
         return {}

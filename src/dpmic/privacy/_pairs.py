@@ -14,7 +14,7 @@ import numpy as np
 from dpmic._validate import Interval
 from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError, safe_repr
-from dpmic.privacy._auto import made, options_of_table, resolve
+from dpmic.privacy._auto import Records, made, options_of_table, resolve
 from dpmic.privacy._guards import open_privately, private_columns, read_privately
 from dpmic.privacy._laplace import (
     CalibratedLaplace,
@@ -144,7 +144,7 @@ class PairOptions:
         named = ((name, getattr(self, name)) for name in ("axes", "cap", "B", "c"))
         return {name: value for name, value in named if value is not None}
 
-    def choose(self, source: Found, terms: Terms, epsilon: float) -> FixedGridMechanism:
+    def choose(self, source: Found | Records, terms: Terms, epsilon: float) -> FixedGridMechanism:
         """Return the mechanism for scores that have the noise of a release at that epsilon."""
         loss = max(epsilon, LEAST_EPSILON)
         single = replace(terms, epsilon=loss, allow_large_epsilon=True, ledger=None, name=None)

@@ -14,6 +14,7 @@ from typing import Any
 from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
 from dpmic.privacy import _pairs
+from dpmic.privacy._auto import Records
 from dpmic.privacy._guards import (
     hides,
     noise_in_words,
@@ -22,13 +23,15 @@ from dpmic.privacy._guards import (
     remind_of_bounds,
 )
 from dpmic.privacy._joint_noise import JointNoise, least_noise, of_value
+from dpmic.privacy._laplace import CalibratedLaplace, FixedGridMechanism
 from dpmic.privacy._pairs import PairOptions
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
 from dpmic.results import PairwiseRelease
 from dpmic.statistics.maps import Axes
+from dpmic.statistics.sources import Found
 
-__all__ = ["PairwiseQuery", "prepare", "release_pairwise"]
+__all__ = ["PairwiseQuery", "calibrate", "prepare", "release_pairwise"]
 
 LEAST_DELTA, MOST_DELTA = 1e-30, 1e-3
 
@@ -114,27 +117,42 @@ def prepare(
     """Fix everything about a matrix from what is public; ``scored`` are PairOptions."""
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
-    count, n = len(found.pairs), found.source.n
-    allowed = _delta(delta, n)
-    # Which grids are best depends on the noise, which is proportional to Delta.
-    relative = of_value(least_noise(1.0, count, terms.epsilon, allowed)).mean
-    mechanism = options.choose(found.source, terms, 1 / relative)
-    setting = mechanism.setting(n)
-    least = least_noise(setting.sensitivity, count, terms.epsilon, allowed)
-    if not terms.allow_noisy and hides(of_value(least)):
-        remedy = _remedy(found, terms.epsilon, allowed)
-        refuse_noisy_value(of_value(least), terms.allow_noisy, remedy)
+    noises = calibrate(found.source, terms, options, len(found.pairs), delta)
+    added = of_value(noises.noise)
+    if not terms.allow_noisy and hides(added):
+        remedy = _remedy(found, terms.epsilon, noises.asked_delta)
+        refuse_noisy_value(added, terms.allow_noisy, remedy)
     remind_of_bounds()
     return PairwiseQuery(
         source=found.source,
         terms=terms,
         person=found.person,
         table=found,
-        mechanism=mechanism,
-        setting=setting,
-        asked_delta=allowed,
-        noise=least,
+        **vars(noises),
     )
+
+
+@dataclass(frozen=True)
+class MatrixNoise:
+    """What scores the pairs, and the noise of all of them."""
+
+    mechanism: FixedGridMechanism
+    setting: CalibratedLaplace
+    asked_delta: float
+    noise: JointNoise
+
+
+def calibrate(
+    source: Found | Records, terms: Terms, options: PairOptions, count: int, delta: float
+) -> MatrixNoise:
+    """Return the noise of a matrix: of the source only n is looked at, and where it is."""
+    allowed = _delta(delta, source.n)
+    # Which grids are best depends on the noise, which is proportional to Delta.
+    relative = of_value(least_noise(1.0, count, terms.epsilon, allowed)).mean
+    mechanism = options.choose(source, terms, 1 / relative)
+    setting = mechanism.setting(source.n)
+    least = least_noise(setting.sensitivity, count, terms.epsilon, allowed)
+    return MatrixNoise(mechanism, setting, allowed, least)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

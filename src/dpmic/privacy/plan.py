@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from dpmic import _validate
 from dpmic._format import format_ceil
-from dpmic.errors import ParameterError, with_code
+from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
 from dpmic.privacy._auto import of_least_error
 from dpmic.privacy._guards import open_privately, private
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
-from dpmic.privacy.query import checked_rows
+from dpmic.privacy.query import Terms, checked_rows
 from dpmic.privacy.release import MECHANISMS
-from dpmic.results.plan import Expected, Plan, Quantity
+from dpmic.privacy.table_plan import plan_table
+from dpmic.results.plan import Expected, Plan, Quantity, TablePlan
 from dpmic.statistics import sources
 
 __all__ = ["plan"]
@@ -27,7 +28,7 @@ MOST_ERROR = 0.5
 SQUARE = ((0.0, 1.0), (0.0, 1.0))  # the noise does not depend on the bounds
 
 
-@private
+@overload
 def plan(
     n: Any = None,
     epsilon: float | None = None,
@@ -36,10 +37,36 @@ def plan(
     of: Quantity = "value",
     rows_per_person: int = 1,
     allow_large_epsilon: bool = False,
-) -> Plan:
+) -> Plan: ...
+@overload
+def plan(
+    n: Any,
+    epsilon: float,
+    *,
+    candidates: int,
+    top: int | None = None,
+    delta: float = 0.0,
+    of: Quantity = "value",
+    rows_per_person: int = 1,
+    allow_large_epsilon: bool = False,
+) -> TablePlan: ...
+@private
+def plan(
+    n: Any = None,
+    epsilon: float | None = None,
+    *,
+    error: float | None = None,
+    candidates: int | None = None,
+    top: int | None = None,
+    delta: float = 0.0,
+    of: Quantity = "value",
+    rows_per_person: int = 1,
+    allow_large_epsilon: bool = False,
+) -> Plan | TablePlan:
     """Tell how far releases would be from MIC*, or what n or epsilon a target error needs.
 
-    Give two of ``n``, ``epsilon`` and ``error``. Nothing is spent and no data are looked at:
+    Give two of ``n``, ``epsilon`` and ``error``; or ``n``, ``epsilon`` and ``candidates``, the
+    number of pairs of a screening or a matrix. Nothing is spent and no data are looked at:
     errors come from simulations of default releases, on 189 relationships of all strengths with
     known bounds. Data that fill little of their bounds err more.
 
@@ -51,8 +78,15 @@ def plan(
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     error : float, optional
         The target: the expected distance from MIC*, at most 0.5.
+    candidates : int, optional
+        The number of pairs of a table: d (d - 1) / 2 for d columns, d - 1 with a target.
+    top : int, optional
+        Of the candidates so many are selected, by :func:`dpmic.screen`. Without it all are
+        published, by :func:`dpmic.release_pairwise`.
+    delta : float
+        As for :func:`dpmic.release_pairwise`.
     of : {"value", "estimate"}
-        Whether ``error`` is that of ``release.value`` or of ``release.estimate``.
+        Whether the error is that of a published value or of its estimate.
     rows_per_person : int
         How many rows one person may have; counts as epsilon divided by it.
     allow_large_epsilon : bool
@@ -63,6 +97,8 @@ def plan(
     Plan
         A row for each mechanism: ``plan["capped-laplace"].value``. The note of one says that the
         default, ``mechanism="auto"``, takes it.
+    TablePlan
+        With ``candidates``: the noise and the error of a value, and the chance of a strong pair.
 
     Examples
     --------
@@ -72,7 +108,16 @@ def plan(
     (0.03, 0.12)
     >>> dpmic.plan(epsilon=1.0, error=0.05)["capped-laplace"].n in range(250, 400)
     True
+    >>> planned = dpmic.plan(5000, 1.0, candidates=36, top=5)
+    >>> planned.half_width < 0.1, planned.chance > 0.9
+    (True, True)
     """
+    if candidates is not None:
+        terms = _terms(n, epsilon, error, rows_per_person, allow_large_epsilon)
+        kind = cast(Quantity, _validate.choice(of, "of", Quantity))
+        asked: dict[str, Any] = {"candidates": candidates, "top": top, "delta": delta}
+        return plan_table(_records(n), terms, of=kind, **asked)
+    _refuse_without_candidates(top, delta)
     large = bool(allow_large_epsilon)
     given = _Given(
         n=None if n is None else _records(n),
@@ -136,7 +181,7 @@ class _Given:
             found["scale"] = setting.noise.scale
             chosen = of_least_error(n, epsilon / self.rows) == mechanism
             default = "what `mechanism='auto'` takes here" if chosen else ""
-            remarks = default, _beyond(surface, n, epsilon / self.rows), self._blind(found)
+            remarks = default, surface.beyond(n, epsilon / self.rows), self._blind(found)
             unit = "the scale of its noise is in counts of records" if made.counts else ""
             notes = (note, *remarks, _refused(made, setting), unit)
             note = with_code("; ".join(filter(None, notes)))
@@ -224,6 +269,28 @@ def _records(n: Any) -> int:
     return _validate.integer(open_privately(counted), "n", least=1, most=MOST_N)
 
 
+def _terms(n: Any, epsilon: float | None, error: object, rows: int, large: bool) -> Terms:
+    """Check what a plan of a table needs besides its pairs."""
+    if n is None or epsilon is None or error is not None:
+        raise ParameterError(
+            "candidates",
+            "a table is planned for one n and one epsilon",
+            "pass both, and no target error",
+        )
+    return Terms(epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=bool(large))
+
+
+def _refuse_without_candidates(top: object, delta: object) -> None:
+    """Refuse options of tables where there is none."""
+    for name, value in (("top", top), ("delta", delta or None)):
+        if value is not None:
+            raise ParameterError(
+                f"{name} = {safe_repr(value)}",
+                "it is about a table, and it is not known how many pairs that has",
+                with_code("pass `candidates=36`, the number of pairs, too"),
+            )
+
+
 def _target(error: object) -> float:
     """Check a target error."""
     target = _validate.real(error, "error")
@@ -234,16 +301,6 @@ def _target(error: object) -> float:
             f"pass a number above 0 and at most {MOST_ERROR:g}",
         )
     return target
-
-
-def _beyond(surface: Surface, n: int, epsilon: float) -> str:
-    """Say where the last entries hold: more data, or more epsilon, does not err more."""
-    past = []
-    if n > surface.n[-1]:
-        past.append(f"n = {surface.n[-1]:,.0f}")
-    if epsilon > surface.epsilon[-1]:
-        past.append(f"epsilon = {surface.epsilon[-1]:g}")
-    return f"simulated up to {' and '.join(past)}, whose errors stand here" if past else ""
 
 
 def _made(mechanism: str, epsilon: float, rows: int) -> Mechanism:

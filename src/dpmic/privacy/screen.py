@@ -20,15 +20,26 @@ from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import _pairs, noise
+from dpmic.privacy._auto import Records
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
 from dpmic.privacy._joint_noise import JointNoise, least_noise, of_value
+from dpmic.privacy._laplace import CalibratedLaplace, FixedGridMechanism
 from dpmic.privacy._pairs import PairOptions
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
 from dpmic.results import Screening
 from dpmic.statistics.maps import Axes
+from dpmic.statistics.sources import Found
 
-__all__ = ["ScreenQuery", "best_split", "expected_error", "prepare", "screen"]
+__all__ = [
+    "ScreenNoise",
+    "ScreenQuery",
+    "best_split",
+    "calibrate",
+    "expected_error",
+    "prepare",
+    "screen",
+]
 
 Floats = NDArray[np.float64]
 
@@ -140,37 +151,62 @@ def prepare(
     """Fix everything about a screening from what is public; ``scored`` are PairOptions."""
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
-    candidates, n = len(found.pairs), found.source.n
-    count = _validate.integer(top, "top", least=1)
-    if count > candidates:
-        raise ParameterError(
-            f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"
-        )
-    # Which mechanism suits the values depends on the split, and that, a little, on the mechanism.
-    half = options.choose(found.source, terms, _of_one(terms.epsilon / 2, count))
-    share = _share(split, candidates, count, terms.epsilon, half.setting(n).sensitivity)
-    rest = terms.epsilon * (1 - share)
-    mechanism = options.choose(found.source, terms, _of_one(rest, count))
-    setting = mechanism.setting(n)
-    change = setting.sensitivity
-    selection = None
-    if share:
-        selection = noise.calibrate_top_k(change, terms.epsilon * share, count, candidates)
-    values = least_noise(change, count, rest)
+    noises = calibrate(found.source, terms, options, len(found.pairs), top, split)
     remedy = "pass a smaller top, more data or a larger epsilon"
-    refuse_noisy_value(of_value(values), terms.allow_noisy, remedy)
+    refuse_noisy_value(of_value(noises.values), terms.allow_noisy, remedy)
     remind_of_bounds()
     return ScreenQuery(
         source=found.source,
         terms=terms,
         person=found.person,
         table=found,
+        **vars(noises),
+    )
+
+
+@dataclass(frozen=True)
+class ScreenNoise:
+    """What scores the pairs, how epsilon is divided, and both noises."""
+
+    mechanism: FixedGridMechanism
+    setting: CalibratedLaplace
+    top: int
+    split: float
+    selection: noise.TopK | None
+    values: JointNoise
+
+
+def calibrate(
+    source: Found | Records,
+    terms: Terms,
+    options: PairOptions,
+    candidates: int,
+    top: int,
+    split: float | None = None,
+) -> ScreenNoise:
+    """Return the noise of a screening: of the source only n is looked at, and where it is."""
+    count = _validate.integer(top, "top", least=1)
+    if count > candidates:
+        raise ParameterError(
+            f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"
+        )
+    # Which mechanism suits the values depends on the split, and that, a little, on the mechanism.
+    half = options.choose(source, terms, _of_one(terms.epsilon / 2, count))
+    share = _share(split, candidates, count, terms.epsilon, half.setting(source.n).sensitivity)
+    rest = terms.epsilon * (1 - share)
+    mechanism = options.choose(source, terms, _of_one(rest, count))
+    setting = mechanism.setting(source.n)
+    change = setting.sensitivity
+    selection = None
+    if share:
+        selection = noise.calibrate_top_k(change, terms.epsilon * share, count, candidates)
+    return ScreenNoise(
         mechanism=mechanism,
         setting=setting,
         top=count,
         split=share,
         selection=selection,
-        values=values,
+        values=least_noise(change, count, rest),
     )
 
 

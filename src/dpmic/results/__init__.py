@@ -6,7 +6,7 @@ from dpmic.results.audit import AuditBound
 from dpmic.results.bounds import BoundsEstimate
 from dpmic.results.independence import IndependenceRelease, IndependenceTest
 from dpmic.results.pairwise import Pairing, Pairwise
-from dpmic.results.plan import Expected, Plan
+from dpmic.results.plan import Expected, Plan, TablePlan
 from dpmic.results.release import HistogramRelease, Release
 from dpmic.results.score import CappedScore, Grid, MineStatistics, Score
 from dpmic.results.screening import PairwiseRelease, ScoredPairs, Screening
@@ -34,4 +34,5 @@ __all__ = [
     "Score",
     "ScoredPairs",
     "Screening",
+    "TablePlan",
 ]

@@ -1,20 +1,23 @@
-"""What releases would err by: nothing was spent, nothing was looked at."""
+"""What releases, screenings and matrices would err by: nothing was spent or looked at."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dpmic._format import format_ceil
+from dpmic._format import format_ceil, format_floor
 from dpmic.data import Backend, build
-from dpmic.results._base import PLAIN, Fact, Form, Result, as_metadata
+from dpmic.parameters.value_noise import Kind
+from dpmic.results._base import PLAIN, Fact, Form, Result, as_metadata, flatten, html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Quantity = Literal["value", "estimate"]
 
+_A = {"value": "a value", "estimate": "an estimate"}
 HEADS = ("mechanism", "bounds", "noise scale", "error", "(90%)")
 
 
@@ -131,14 +134,7 @@ class Plan(Result):
     @property
     def given(self) -> str:
         """What is known of the release, in words."""
-        known = []
-        if self.n is not None:
-            known.append(f"n = {self.n:,}")
-        if self.epsilon is not None:
-            known.append(f"epsilon = {format_ceil(self.epsilon)}")
-        if self.rows_per_person > 1:
-            known.append(f"up to {self.rows_per_person} rows for each person")
-        return ", ".join(known)
+        return _given(self.n, self.epsilon, self.rows_per_person)
 
     @property
     def title(self) -> str:
@@ -192,16 +188,7 @@ class Plan(Result):
         return self.title
 
     def __repr__(self) -> str:
-        lines = self.table()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        aligned = [
-            "  ".join(
-                text.ljust(width) if i == 0 else text.rjust(width)
-                for i, (text, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join([self.title, *aligned, *self.remarks()])
+        return "\n".join([self.title, *_aligned(self.table()), *self.remarks()])
 
     def _repr_html_(self) -> str:
         head, *lines = self.table()
@@ -212,11 +199,164 @@ class Plan(Result):
             + "</tr>"
             for first, *rest in lines
         )
-        remarks = "".join(f"<p>{escape(text)}</p>" for text in self.remarks())
         return (
             f"<table><caption>{escape(self.title)}</caption>"
-            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{remarks}"
+            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+            f"{_paragraphs(self.remarks())}"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TablePlan(Result):
+    """What a screening, or a matrix of all pairs, would be worth.
+
+    Attributes
+    ----------
+    n, epsilon, rows_per_person
+        As asked.
+    delta : float
+        What it costs besides; 0 where none is spent.
+    candidates : int
+        The number of pairs.
+    top : int or None
+        How many are selected; None where all are published.
+    mechanism, parameters : str, mapping
+        What would score a pair, and on which grids.
+    sensitivity : float
+        The most that one person's rows can change a score.
+    selection_epsilon, values_epsilon : float
+        What the selection would cost, 0 where there is none, and what the values would.
+    noise : {"laplace", "cube", "gaussian"}
+        The kind of noise of the values.
+    mean_noise, half_width : float
+        The mean absolute noise of a value, and what 95% of it stays within.
+    of : {"value", "estimate"}
+        Of which number ``error`` speaks.
+    error, error_upper : float or None
+        The expected distance of a value from MIC*, and what 90% of values do not exceed: that of a
+        single release with as much noise on average. None where it was not simulated.
+    unrelated : float or None
+        The median score of unrelated pairs at this n: above 0, more so for small n; 0 where it was
+        not simulated, as the note says. None for a matrix.
+    chance : float or None
+        The probability that a pair that scores 0.5 is selected, where all others score
+        ``unrelated``. None for a matrix.
+    note : str
+        What else there is to know; often empty.
+    """
+
+    n: int
+    epsilon: float
+    delta: float
+    candidates: int
+    top: int | None
+    rows_per_person: int
+    mechanism: str
+    parameters: Mapping[str, Any]
+    sensitivity: float
+    selection_epsilon: float
+    values_epsilon: float
+    noise: Kind
+    mean_noise: float
+    half_width: float
+    of: Quantity
+    error: float | None
+    error_upper: float | None
+    unrelated: float | None
+    chance: float | None
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the plan is for."""
+        pairs = f"all {self.candidates:,} pairs"
+        if self.top is not None:
+            pairs = f"the {self.top:,} strongest of {self.candidates:,} pairs"
+        given = _given(self.n, self.epsilon, self.rows_per_person)
+        return f"Plan for {given}: {pairs}"
+
+    def facts(self) -> list[Fact]:
+        """Return how pairs are scored, what the parts cost, and what comes out."""
+        error = "not simulated"
+        if self.error is not None:
+            error = f"expected, from MIC*; 90% are within {_digits(self.error_upper)}"
+        stays = f"95% of it stays within this ({self.noise} noise)"
+        facts = [
+            Fact("mechanism", self.mechanism, self._grids()),
+            Fact("sensitivity", _digits(self.sensitivity), "of a score to one person's rows"),
+            Fact("epsilon of values", format_ceil(self.values_epsilon, 3)),
+            Fact("noise of a value", _digits(self.half_width), stays),
+            Fact("mean noise", _digits(self.mean_noise)),
+            Fact(f"error of {_A[self.of]}", _digits(self.error), error),
+        ]
+        if self.delta:
+            facts.insert(3, Fact("delta", format_ceil(self.delta)))
+        if self.unrelated is None:
+            return facts
+        selection = Fact("epsilon of selection", format_ceil(self.selection_epsilon, 3))
+        return [*facts[:2], selection, *facts[2:], Fact(*self.chance_in_words())]
+
+    def chance_in_words(self) -> tuple[str, str, str]:
+        """Return whose chance it is, the chance, and among which others; for a screening."""
+        assert self.chance is not None
+        assert self.unrelated is not None
+        certain = not self.selection_epsilon
+        sure = ">0.999" if self.chance > 0.999 and not certain else format_floor(self.chance, 3)
+        among = f"the chance to be selected, where all others score {self.unrelated:.2g}"
+        return "a pair that scores 0.5", sure, among
+
+    def remarks(self) -> list[str]:
+        """Return what is said below the facts."""
+        return ["Nothing was spent.", *(["Note: " + self.note + "."] if self.note else [])]
+
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as one flat row."""
+        return {**self.to_dict(), "parameters": self._grids()}
+
+    def _grids(self) -> str:
+        return ", ".join(f"{name} = {text}" for name, text in flatten(self.parameters).items())
+
+    def _sound(self) -> bool:
+        numbers = self.n > 0 < self.epsilon and 1 <= (self.top or 1) <= self.candidates
+        selected = (self.top is None) == (self.chance is None) == (self.unrelated is None)
+        return numbers and selected and self.of in get_args(Quantity)
+
+    def _summary(self) -> str:
+        return self.title
+
+    def __repr__(self) -> str:
+        facts = [[label, text, meaning] for label, text, meaning in self.facts()]
+        return "\n".join([self.title, *_aligned(facts, left=(0, 2)), *self.remarks()])
+
+    def _repr_html_(self) -> str:
+        return html_table([Fact("plan", self.title), *self.facts()]) + _paragraphs(self.remarks())
+
+
+def _given(n: int | None, epsilon: float | None, rows: int) -> str:
+    known = []
+    if n is not None:
+        known.append(f"n = {n:,}")
+    if epsilon is not None:
+        known.append(f"epsilon = {format_ceil(epsilon)}")
+    if rows > 1:
+        known.append(f"up to {rows} rows for each person")
+    return ", ".join(known)
+
+
+def _aligned(lines: Sequence[Sequence[str]], left: tuple[int, ...] = (0,)) -> list[str]:
+    """Return lines of text with aligned columns, to the right but for some."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if i in left else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _paragraphs(texts: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(text)}</p>" for text in texts)
 
 
 def _text(value: object) -> str:

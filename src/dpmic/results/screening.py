@@ -70,6 +70,11 @@ class ScoredPairs(Published):
             """The pairs in the order of the values."""
 
     @property
+    def mechanism(self) -> str:
+        """What scored the pairs."""
+        return "capped-laplace" if "cap" in self.parameters else "micr-laplace"
+
+    @property
     def _noise(self) -> ValueNoise:
         return ValueNoise(cast("Kind", self.noise), self.scale, len(self.values))
 
@@ -94,8 +99,7 @@ class ScoredPairs(Published):
         that were named beforehand. Pairs selected for their strength among many tend to
         have scored above their MIC*, which no interval here corrects.
         """
-        mechanism = "capped-laplace" if "cap" in self.parameters else "micr-laplace"
-        evidence = uncertainty.Evidence.of_noise(self, mechanism, self._noise)
+        evidence = uncertainty.Evidence.of_noise(self, self.mechanism, self._noise)
         return tuple(
             evidence.interval(value, estimate, level)
             for value, estimate in zip(self.values, self.estimates, strict=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpmic import _validate
@@ -60,10 +59,7 @@ class Evidence:
         """
         epsilon = result.sensitivity / noise.mean / result.rows_per_person
         _refuse_few(mechanism, result.n)
-        default = (
-            _default_cap if mechanism == "capped-laplace" else partial(_default_grids, mechanism)
-        )
-        known = [default(result.n, near) for near in _around(epsilon)]
+        known = [_default_grids(mechanism, result.n, near) for near in _around(epsilon)]
         _refuse_other_grids(result.parameters, known)
         return cls(interval.lookup(mechanism, result.n, epsilon), noise)
 
@@ -95,13 +91,13 @@ class Evidence:
         return min(low, estimate), max(high, estimate)
 
 
-def _default_cap(n: int, epsilon: float) -> dict[str, Any]:
-    return {"cap": tuned.lookup_capped(n, epsilon).cap, "axes": "any"}
-
-
 def _default_grids(mechanism: str, n: int, epsilon: float) -> dict[str, Any]:
+    """Return the parameters whose scores were measured."""
+    if mechanism == "capped-laplace":
+        return {"cap": tuned.lookup_capped(n, epsilon).cap, "axes": "any"}
     near = tuned.lookup(mechanism, n, epsilon)
-    return {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
+    own = {"B": near.B, "c": near.c, "lmax": near.lmax, "master": "reshef"}
+    return own | {"axes": "linear"}
 
 
 def _around(epsilon: float) -> tuple[float, ...]:
@@ -127,8 +123,8 @@ def _refuse_other_grids(parameters: Mapping[str, Any], known: list[dict[str, Any
             usual = f"{default:g}" if isinstance(default, float) else default
             raise ParameterError(
                 f"{name} = {parameters[name]!r}",
-                f"how scores relate to MIC* was measured for the default {usual} alone",
-                f"release without {name}, or use interval(), which is about the noise alone",
+                f"how scores relate to MIC* was measured for {name} = {usual} alone",
+                "release with that, or use interval(), which is about the noise alone",
             )
 
 

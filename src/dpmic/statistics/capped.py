@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from dpmic import _kernels, _validate
 from dpmic._validate import Interval
 from dpmic.results import Grid
-from dpmic.statistics.maps import FULLEST, LEVELS, Axes, Map, Refinement, public_maps
+from dpmic.statistics.maps import (
+    SHARE,
+    Axes,
+    Map,
+    Refinement,
+    Zoom,
+    fullest_zooms,
+    public_maps,
+)
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]
@@ -29,7 +37,7 @@ Parts = NDArray[np.int32]
 PLAIN = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192)
 THREE = (4, 6, 8, 12, 16, 24, 32, 48, 64)
 MAPPED = (2, 4, 8, 12, 16, 24, 32, 48, 64)
-ZOOMED = (2, 3, 4, 6, 8, 12)
+ZOOMED = (8, 16, 32, 64)
 """How many columns are tried: without a map, with three rows, under a map, under a zoom."""
 
 PENALTY = 0.72
@@ -41,8 +49,11 @@ THRESHOLDS_OF_MAPS = 16
 THRESHOLDS_OF_THREE = 24
 """Parts of an axis between which rows are cut: without a map, under each map, and of three rows."""
 
+THRESHOLDS_OF_ZOOMS = np.array([1, 3, 5, 7]) / 8
+"""Where rows are cut under each zoom: other eighths are odd eighths of zooms that are wider."""
+
 MOST_RECORDS = 2**31 - 1
-"""Beyond it the proof of rounding ends."""
+"""Beyond it the proof of rounding ends. As many are inside of what is not a zoom: no limit."""
 
 MOST_TABLED = 2**20
 """Records up to which f(m) = m log2 m is looked up; above it is computed."""
@@ -163,22 +174,50 @@ def columns_of(sizes: tuple[int, ...], refined: tuple[int, ...] | None = None) -
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class CappedAxis:
-    """One axis: its maps, the refined columns under each, and the cells between thresholds.
+class Rows:
+    """The thresholds between rows, in ascending order.
 
-    The last partition of ``refinement`` is that of the thresholds; ``of_three`` are the positions
+    ``inside`` is how many records the zoom of each threshold holds; ``of_three`` are the positions
     of those that three rows are cut at.
     """
 
-    maps: tuple[Map, ...]
     thresholds: Floats
-    refinement: Refinement
+    inside: NDArray[np.int64]
     of_three: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, thresholds: Floats, inside: NDArray[np.int64], of_three: Floats) -> Rows:
+        """Sort thresholds, among which are those of three rows."""
+        order = np.argsort(thresholds, kind="stable")
+        ascending = thresholds[order]
+        return cls(ascending, inside[order], np.searchsorted(ascending, of_three))
+
+    def with_zooms(self, zooms: Sequence[Zoom]) -> Rows:
+        """Add the thresholds of zooms."""
+        own = [zoom.map.cuts(THRESHOLDS_OF_ZOOMS) for zoom in zooms]
+        inside = np.repeat([zoom.inside for zoom in zooms], THRESHOLDS_OF_ZOOMS.size)
+        return self.of(
+            np.concatenate((self.thresholds, *own)),
+            np.concatenate((self.inside, inside)),
+            self.thresholds[self.of_three],
+        )
 
     @property
     def cells(self) -> int:
         """How many cells there are between thresholds."""
         return self.thresholds.size + 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CappedAxis:
+    """One axis: its maps, the refined columns under each, and its rows.
+
+    The last partition of ``refinement`` is that into the cells between thresholds.
+    """
+
+    maps: tuple[Map, ...]
+    rows: Rows
+    refinement: Refinement
 
     @property
     def sizes(self) -> tuple[tuple[int, ...], ...]:
@@ -193,10 +232,11 @@ def capped_axis(interval: Interval, axes: Axes) -> CappedAxis:
     maps = (plain,) if axes == "linear" else (plain, *others)
     cut = [(THRESHOLDS, plain), (THRESHOLDS_OF_THREE, plain)]
     cut += [(THRESHOLDS_OF_MAPS, own) for own in maps[1:]]
-    thresholds = np.sort(np.concatenate([own.cuts(_inner(size)) for size, own in cut]))
+    thresholds = np.concatenate([own.cuts(_inner(size)) for size, own in cut])
+    everywhere = np.full(thresholds.size, MOST_RECORDS)
+    rows = Rows.of(thresholds, everywhere, plain.cuts(_inner(THRESHOLDS_OF_THREE)))
     columns = [own.cuts(columns_of(PLAIN if own is plain else MAPPED).fractions) for own in maps]
-    of_three = np.searchsorted(thresholds, plain.cuts(_inner(THRESHOLDS_OF_THREE)))
-    return CappedAxis(maps, thresholds, Refinement.of([*columns, thresholds]), of_three)
+    return CappedAxis(maps, rows, Refinement.of([*columns, rows.thresholds]))
 
 
 def _inner(size: int) -> Floats:
@@ -205,23 +245,17 @@ def _inner(size: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Zoom:
-    """A map that shows a small part of an axis, the part of each record, and how many are inside.
-
-    Its scores count only as far as more than a fifth of the records are inside.
-    """
-
-    map: Map
-    parts: Parts
-    inside: int
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class CappedColumn:
-    """One variable on its axis, binned once for all pairs that it takes part in."""
+    """One variable on its axis, binned once for all pairs that it takes part in.
+
+    ``parts`` are the records' parts under every map and then under every zoom, ``cells`` those
+    between the thresholds of ``rows``.
+    """
 
     axis: CappedAxis
     parts: tuple[Parts, ...]
+    rows: Rows
+    cells: Parts
     zooms: tuple[Zoom, ...] = ()
 
     @classmethod
@@ -229,8 +263,17 @@ class CappedColumn:
         """Find each record's part under every map."""
         axis = capped_axis(interval, axes)
         atoms = axis.refinement.atoms(values)
-        parts = tuple(part[atoms] for part in axis.refinement.parts)
-        return cls(axis, parts, tuple(_zooms(values, interval)) if axes == "wide" else ())
+        *parts, cells = (part[atoms] for part in axis.refinement.parts)
+        binned = cls(axis, tuple(parts), axis.rows, cells)
+        return binned._zoomed(values, interval) if axes == "wide" else binned
+
+    def _zoomed(self, values: Floats, interval: Interval) -> CappedColumn:
+        """Add the zooms that hold the most records, with their columns and thresholds."""
+        zooms = tuple(fullest_zooms(values, interval))
+        rows, fractions = self.axis.rows.with_zooms(zooms), columns_of(ZOOMED).fractions
+        parts = (_places(zoom.map.cuts(fractions), values) for zoom in zooms)
+        cells = _places(rows.thresholds, values)
+        return CappedColumn(self.axis, (*self.parts, *parts), rows, cells, zooms)
 
     @property
     def n(self) -> int:
@@ -238,20 +281,9 @@ class CappedColumn:
         return self.parts[0].size
 
 
-def _zooms(values: Floats, interval: Interval) -> Iterator[Zoom]:
-    """Yield the fullest zooms of every level: half-shifted intervals of width W / 2^h."""
-    low, high = interval
-    fractions = columns_of(ZOOMED).fractions
-    for level in LEVELS:
-        ends = low + (high - low) * (np.arange(2 ** (level + 1) + 1) / 2.0 ** (level + 1))
-        halves = np.searchsorted(ends[1:-1], values, side="right")
-        held = np.bincount(halves, minlength=ends.size - 1)
-        inside = held[:-1] + held[1:]
-        fullest = np.argsort(-inside, kind="stable")[:FULLEST]
-        for i in fullest.tolist():
-            shown = Map(float(ends[i]), float(ends[i + 2]))
-            parts = np.searchsorted(shown.cuts(fractions), values, side="right")
-            yield Zoom(shown, parts.astype(np.int32), int(inside[i]))
+def _places(cuts: Floats, values: Floats) -> Parts:
+    """Return how many cuts lie at or below each value."""
+    return np.searchsorted(cuts, values, side="right").astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -259,32 +291,29 @@ class Tabulated:
     """Counts [part of an axis under a map, cell of the other axis].
 
     ``sizes`` are the numbers of columns that are tried. ``orientation`` is 0 where the columns are
-    on x. ``inside`` is that of a zoom.
+    on x. ``inside`` is how many records a zoom holds.
     """
 
     counts: Counts
     sizes: tuple[int, ...]
     map: Map
-    across: CappedAxis
+    across: Rows
     orientation: int
-    inside: int | None = None
+    inside: int = MOST_RECORDS
 
 
 def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
     """Count two columns in every table that is searched."""
     for orientation, (along, across) in enumerate(((x, y), (y, x))):
-        cells, size = across.parts[-1], across.axis.cells
-
-        def count(parts: Parts, tried: tuple[int, ...]) -> Counts:
-            rows = columns_of(tried).fractions.size + 1
-            counts: Counts = _kernels.critics.tabulate(parts, cells, rows, size)  # noqa: B023
-            return counts
-
-        for tried, own, parts in zip(along.axis.sizes, along.axis.maps, along.parts, strict=False):
-            yield Tabulated(count(parts, tried), tried, own, across.axis, orientation)
-        for zoom in along.zooms:
-            counts = count(zoom.parts, ZOOMED)
-            yield Tabulated(counts, ZOOMED, zoom.map, across.axis, orientation, zoom.inside)
+        axis, rows = along.axis, across.rows
+        shown = [
+            (own, sizes, MOST_RECORDS) for own, sizes in zip(axis.maps, axis.sizes, strict=True)
+        ]
+        shown += [(zoom.map, ZOOMED, zoom.inside) for zoom in along.zooms]
+        for parts, (own, sizes, inside) in zip(along.parts, shown, strict=True):
+            size = columns_of(sizes).fractions.size + 1
+            counts = _kernels.critics.tabulate(parts, across.cells, size, rows.cells)
+            yield Tabulated(counts, sizes, own, rows, orientation, inside)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -322,10 +351,13 @@ def search(tables: Iterable[Tabulated], cap: float, n: int) -> Best:
 def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best:
     """Return the best grid of two rows."""
     columns = columns_of(_affordable(table.sizes, 2 * math.sqrt(n)), table.sizes)
+    inside = np.minimum(table.across.inside, table.inside)
+    third = -(n // -SHARE)  # rounded up: what exceeds it is more than a third
     bits, where = _kernels.critics.two_rows(
         sums,
         columns.edges,
         columns.offsets,
+        critics.cap * (inside - third),
         _xlogx(n, critics.unit),
         critics.unit,
         critics.two,
@@ -333,9 +365,6 @@ def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best:
         critics.hard,
     )
     bits -= _penalty(critics.unit) * (columns.sizes - 1)
-    if table.inside is not None:
-        fifth = -(n // -5)  # rounded up: what exceeds it is more than a fifth
-        bits = np.minimum(bits, critics.cap * (table.inside - fifth))
     return _best(table, columns, bits, table.across.thresholds[where, None])
 
 

@@ -78,7 +78,7 @@ class CountTable:
     target : str, optional
         Only pairs of this column with others are counted; by default all pairs.
     statistic : {"micr", "micc"}
-        Whose grids; those of micc have no B and no c, and take 10 MB a pair.
+        Whose grids; those of micc have no B and no c, and take 8 MB a pair.
     axes : {"any", "linear"}
         Of micc: the scales on which axes are cut.
 

@@ -244,8 +244,8 @@ def micc(
         The most bits that one record can weigh: a multiple of 1/2 from 3.5 to 8.
     axes : {"any", "linear", "wide"}
         The scales on which each axis is cut: thirteen, from linear to logarithmic and closer to
-        the centre; the linear one alone; or also every dyadic interval that holds a fifth of the
-        records, for bounds that are hundreds of times too wide.
+        the centre; the linear one alone; or also every dyadic interval that holds a third of the
+        records, for bounds that are hundreds of times too wide, wherever the data lie in them.
     missing : {"raise", "drop"}
         Refuse missing values, or leave such records out.
 
@@ -260,7 +260,7 @@ def micc(
     >>> x = np.random.default_rng(7).uniform(-1, 1, 500)
     >>> score = dpmic.micc(x, x**2, bounds=((-10, 10), (0, 10)))
     >>> round(score.mic, 2), score.grid.k
-    (0.97, 2)
+    (0.99, 2)
     """
     most, scales = _validate.cap(cap), capped.checked_axes(axes)
     source = sources.find(x, y, data=data)

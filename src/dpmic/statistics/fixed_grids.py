@@ -244,7 +244,8 @@ class RangeGrids:
         )
 
     def __str__(self) -> str:
-        return f"(B, c, master) = {(self.limits.B, self.limits.c, self.limits.master)}"
+        grids = f"(B, c, master) = {(self.limits.B, self.limits.c, self.limits.master)}"
+        return grids if self.axes == "linear" else f"{grids}, axes = {self.axes!r}"
 
 
 @lru_cache(maxsize=64)
@@ -267,7 +268,9 @@ class CappedGrids:
     def size(self) -> int:
         """How many cells a pair has; it does not depend on the intervals."""
         axis = capped_axis((0.0, 1.0), self.axes)
-        return 2 * axis.cells * sum(columns_of(sizes).fractions.size + 1 for sizes in axis.sizes)
+        return (
+            2 * axis.rows.cells * sum(columns_of(sizes).fractions.size + 1 for sizes in axis.sizes)
+        )
 
     def cells(self, x: Refinement, y: Refinement) -> Cells:
         """Lay out the cells of a pair: the tables with columns on x, then on y."""
@@ -289,10 +292,10 @@ class CappedGrids:
         end = 0
         for orientation, (along, across) in enumerate((axes, axes[::-1])):
             for sizes, own in zip(along.sizes, along.maps, strict=True):
-                shape = columns_of(sizes).fractions.size + 1, across.cells
+                shape = columns_of(sizes).fractions.size + 1, across.rows.cells
                 start, end = end, end + shape[0] * shape[1]
                 table = counts[start:end].reshape(shape).astype(np.int32)
-                yield Tabulated(table, sizes, own, across, orientation ^ swapped)
+                yield Tabulated(table, sizes, own, across.rows, orientation ^ swapped)
 
     def facts(self) -> dict[str, Any]:
         """Return what is stored of them."""

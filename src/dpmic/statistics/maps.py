@@ -7,7 +7,7 @@ other grids, and the largest score over any public set of maps has the same sens
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -33,8 +33,11 @@ OF_MICR = (0, 2, 4, 7)
 LEVELS = range(1, 15)
 """Exponents h of dyadic zooms, of width (high - low) / 2^h."""
 
-FULLEST = 9
-"""Zooms of a level that are searched: no more can hold over a fifth of the records each."""
+SHARE = 3
+"""A zoom counts as far as more than one in so many records are inside."""
+
+FULLEST = 2 * (SHARE - 1)
+"""Zooms of a level that are searched: no more can hold over a third of the records each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,32 @@ def range_maps(interval: Interval, axes: Axes) -> tuple[Map, ...]:
     """Return the maps under which MICr is searched: four of the thirteen, for it takes long."""
     maps = public_maps(interval)
     return (maps[0],) if axes == "linear" else tuple(maps[i] for i in OF_MICR)
+
+
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """A map that shows a small part of an axis, and how many records are inside."""
+
+    map: Map
+    inside: int
+
+
+def fullest_zooms(values: Floats, interval: Interval) -> Iterator[Zoom]:
+    """Yield the fullest zooms of every level: half-shifted intervals of width W / 2^h.
+
+    Examples
+    --------
+    >>> next(fullest_zooms(np.array([1.0, 2.0, 6.0]), (0.0, 8.0)))
+    Zoom(map=Map(low=0.0, high=4.0, centre=0.0, bend=0.0), inside=2)
+    """
+    low, high = interval
+    for level in LEVELS:
+        ends = low + (high - low) * (np.arange(2 ** (level + 1) + 1) / 2.0 ** (level + 1))
+        halves = np.searchsorted(ends[1:-1], values, side="right")
+        held = np.bincount(halves, minlength=ends.size - 1)
+        inside = held[:-1] + held[1:]
+        for i in np.argsort(-inside, kind="stable")[:FULLEST].tolist():
+            yield Zoom(Map(float(ends[i]), float(ends[i + 2])), int(inside[i]))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

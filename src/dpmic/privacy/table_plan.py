@@ -1,0 +1,148 @@
+"""What a screening or a matrix would be worth, from n, epsilon and the number of pairs alone.
+
+Mechanism, split and noise are those of :func:`dpmic.screen` and :func:`dpmic.release_pairwise`,
+which calibrate them by the same functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpmic import _validate
+from dpmic.errors import ParameterError, with_code
+from dpmic.parameters import expected, interval
+from dpmic.privacy import pairwise, screen
+from dpmic.privacy._auto import Records
+from dpmic.privacy._guards import hides
+from dpmic.privacy._joint_noise import of_value
+from dpmic.privacy._pairs import PairOptions
+from dpmic.privacy.query import Terms
+from dpmic.privacy.screen import ScreenNoise
+from dpmic.results.plan import Quantity, TablePlan
+
+__all__ = ["chance_of_selection", "plan_table"]
+
+STRONG = 0.5
+"""The score of the pair whose chance is told."""
+
+MOST_CANDIDATES = 10**7
+"""The pairs of 4,472 columns."""
+
+
+def plan_table(
+    n: int, terms: Terms, *, candidates: Any, top: Any, delta: float, of: Quantity
+) -> TablePlan:
+    """Return what is known of a screening, or of a matrix where there is no ``top``."""
+    pairs = _validate.integer(candidates, "candidates", least=1, most=MOST_CANDIDATES)
+    noises = _noises(n, terms, pairs, top, delta)
+    change, added = noises.setting.sensitivity, of_value(noises.values)
+    # A single release with as much noise, on average, for each of a person's rows.
+    each = change / added.mean / terms.rows_per_person
+    error, notes = _errors(noises.mechanism.name, n, each, of)
+    chosen: dict[str, float | None] = {"unrelated": None, "chance": None}
+    if top is not None:
+        unrelated = interval.unrelated(noises.mechanism.name, n, each)
+        if unrelated is None:
+            notes.append("what unrelated pairs score was not simulated: here it is 0")
+        chosen = _chosen(noises, pairs, unrelated or 0.0)
+    if hides(added):
+        notes.append("so noisy a table is refused unless you pass `allow_noisy=True`")
+    return TablePlan(
+        n=n,
+        epsilon=terms.epsilon,
+        delta=noises.values.delta,
+        candidates=pairs,
+        top=None if top is None else noises.top,
+        rows_per_person=terms.rows_per_person,
+        mechanism=noises.mechanism.name,
+        parameters=noises.mechanism.public_grids(noises.setting.limits),
+        sensitivity=change,
+        selection_epsilon=noises.selection.epsilon if noises.selection else 0.0,
+        values_epsilon=noises.values.epsilon,
+        noise=added.kind,
+        mean_noise=added.mean,
+        half_width=added.half_width(0.95),
+        of=of,
+        **error,
+        **chosen,
+        note=with_code("; ".join(notes)),
+    )
+
+
+def _noises(n: int, terms: Terms, candidates: int, top: Any, delta: float) -> ScreenNoise:
+    """Calibrate a screening, or a matrix, where all pairs are published and none is selected."""
+    records, options = Records(n), PairOptions()
+    if top is None:
+        matrix = pairwise.calibrate(records, terms, options, candidates, delta)
+        return ScreenNoise(
+            mechanism=matrix.mechanism,
+            setting=matrix.setting,
+            top=candidates,
+            split=0.0,
+            selection=None,
+            values=matrix.noise,
+        )
+    if delta:
+        raise ParameterError(
+            f"delta = {delta!r} with top = {top!r}",
+            "a selection needs none",
+            "leave delta out, or leave top out to publish every pair",
+        )
+    return screen.calibrate(records, terms, options, candidates, top)
+
+
+def _errors(
+    mechanism: str, n: int, epsilon: float, of: Quantity
+) -> tuple[dict[str, float | None], list[str]]:
+    """Return the error of a default release at that epsilon, and what is to be said of it."""
+    surface = expected.surfaces().get(mechanism)
+    unknown: dict[str, float | None] = {"error": None, "error_upper": None}
+    if surface is None:
+        return unknown, [f"the error of {mechanism} was not simulated"]
+    if n < surface.n[0]:
+        return unknown, [f"errors of fewer than {surface.n[0]:.0f} records were not simulated"]
+    if epsilon < surface.epsilon[0]:
+        return unknown, ["errors with so much noise were not simulated"]
+    found = surface.at(n, epsilon)
+    error = getattr(found, of)
+    blind = f"{of}s would err more than always guessing 0.5"
+    notes = [surface.beyond(n, epsilon), blind if error > expected.constant()[0] else ""]
+    return {"error": error, "error_upper": getattr(found, f"{of}_upper")}, [*filter(None, notes)]
+
+
+def _chosen(noises: ScreenNoise, candidates: int, unrelated: float) -> dict[str, float | None]:
+    """Return the chance of one strong pair among unrelated ones, and what these score."""
+    chance = 1.0
+    if noises.selection is not None:
+        gap, chosen = STRONG - unrelated, noises.selection
+        chance = chance_of_selection(gap, chosen.scale, candidates, chosen.k)
+    return {"unrelated": unrelated, "chance": chance}
+
+
+def chance_of_selection(gap: float, scale: float, candidates: int, top: int) -> float:
+    """Return the probability that a pair is selected that scores ``gap`` more than all others.
+
+    ``top`` is below the number of candidates, and ``scale`` is that of
+    :class:`dpmic.privacy.noise.TopK`. Exact where all others score the same.
+
+    In each round permute-and-flip goes through the candidates that are left, in random order, and
+    takes the first that is accepted, which happens with probability
+    p = exp(-(best score - its score) / scale). The best is accepted whenever it is reached: after
+    i others with probability (1 - p)^i. Of r candidates each i from 0 to r - 1 is equally likely,
+    and the mean is (1 - (1 - p)^r) / (r p). Each round that fails takes one of the others.
+
+    Examples
+    --------
+    >>> round(chance_of_selection(0.5, 0.1, 36, 5), 3), chance_of_selection(0.0, 0.1, 36, 9)
+    (1.0, 0.25)
+    """
+    left = candidates - np.arange(top)
+    with np.errstate(divide="ignore"):
+        accepted = max(np.exp(-abs(gap) / scale), 1e-300)
+        if gap >= 0:
+            taken = -np.expm1(left * np.log1p(-accepted)) / (left * accepted)
+        else:  # any other would be accepted before it
+            taken = accepted / left
+        return float(-np.expm1(np.log1p(-np.minimum(taken, 1.0)).sum()))
