@@ -21,12 +21,13 @@ from dpmic.evaluation import tables
 from dpmic.parameters import interval, provenance
 from dpmic.parameters.interval import KNOTS, Scores, lookup
 from dpmic.parameters.value_noise import ValueNoise
-from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrGeometric, MICrLaplace
 from dpmic.report import page
 from dpmic.results import HistogramRelease, Release
 
 SQUARE = ((0.0, 1.0), (0.0, 1.0))
-MECHANISMS = ("micr-laplace", "mice-laplace", "micr-geometric")
+MECHANISMS = ("capped-laplace", "micr-laplace", "mice-laplace", "micr-geometric")
+EPSILONS = {"micr-geometric": (0.1, 10.0), "capped-laplace": (0.01, 3.0)}
 LEVELS = (0.001, 0.5, 0.8, 0.95, 0.99, 0.999999)
 
 
@@ -35,8 +36,9 @@ def mechanism(name, epsilon, **options):
     if name == "mice-laplace":
         return MICeLaplace(epsilon, **options)
     if name == "micr-laplace":
-        return MICrLaplace(epsilon, SQUARE, axes="linear", **options)
-    return MICrGeometric(epsilon, SQUARE, **options)
+        return MICrLaplace(epsilon, SQUARE, **{"axes": "linear", **options})
+    kind = {"capped-laplace": CappedLaplace, "micr-geometric": MICrGeometric}[name]
+    return kind(epsilon, SQUARE, **options)
 
 
 def released(name, n, epsilon, value, **options):
@@ -217,9 +219,8 @@ class TestTables:
         """One value has the noise of a release."""
         pair = pl.DataFrame({"x": np.linspace(0, 1, 500), "y": np.linspace(0, 1, 500) ** 2})
         bounds = dict.fromkeys(pair.columns, (0.0, 1.0))
-        scored = {"mechanism": "micr-laplace", "axes": "linear"}
-        chosen = dpmic.screen(pair, bounds=bounds, epsilon=0.5, top=1, **scored)
-        alone = released("micr-laplace", 500, 0.5, chosen.values[0])
+        chosen = dpmic.screen(pair, bounds=bounds, epsilon=0.5, top=1)
+        alone = released("capped-laplace", 500, 0.5, chosen.values[0])
         assert chosen.estimate_interval()[0] == pytest.approx(alone.estimate_interval(), abs=1e-9)
 
     def test_frames_have_estimates_where_asked(self, several):
@@ -242,6 +243,8 @@ class TestRefusals:
     @sweep(
         ("name", "own"),
         [
+            ("capped-laplace", {"cap": 3.5}),
+            ("capped-laplace", {"axes": "wide"}),
             ("micr-laplace", {"B": 20}),
             ("micr-laplace", {"c": 3}),
             ("micr-laplace", {"master": "paper"}),
@@ -282,7 +285,7 @@ class TestRefusals:
     @pytest.mark.parametrize("epsilon", [0.001, 0.02, 50.0])
     def test_noise_of_any_size_is_known(self, epsilon):
         """Beyond the table of grids they stay as they are, and the noise is known exactly."""
-        for name in ("micr-laplace", "mice-laplace"):
+        for name in ("capped-laplace", "micr-laplace", "mice-laplace"):
             low, high = released(name, 1000, epsilon, 0.5).estimate_interval()
             assert 0 <= low < high <= 1
 
@@ -292,7 +295,7 @@ class TestStored:
         for name in MECHANISMS:
             (least, most), epsilons = interval.simulated(name)
             assert (least, most) == (25, 50_000)
-            assert epsilons == ((0.1, 10.0) if name == "micr-geometric" else (0.1, 3.0))
+            assert epsilons == EPSILONS.get(name, (0.1, 3.0))
         made = provenance("scores")
         assert made["command"] == "dpmic reproduce intervals --seed 0"
         assert made["parameters"] == provenance("tuned")["command"]
@@ -378,7 +381,7 @@ class TestDisplays:
         assert "95%; covers the privacy noise, not sampling error" in results[0]._repr_html_()
 
     def test_noisy_counts_say_that_they_are_biased(self, results):
-        counts = results[2]
+        counts = results[3]
         assert "biased by the noise" in repr(counts)
         assert "biased by the noise" in counts._repr_html_()
         with pytest.raises(dpmic.ParameterError, match="estimate_interval"):
