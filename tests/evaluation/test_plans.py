@@ -8,22 +8,28 @@ from sweeps import sweep
 
 import dpmic
 from dpmic.evaluation import plans, printed
-from dpmic.evaluation.plans import Scored, outputs, plan, rows
+from dpmic.evaluation.plans import Scored, outputs, plan, plan_for_wide_bounds, rows
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.tables import CONTENDERS, named
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
-from dpmic.privacy import MICeLaplace, MICrLaplace
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace
+from dpmic.statistics.capped import CapLimits
 
 KEYS = [contender.key for contender in CONTENDERS]
 EPSILONS = (1.0, 0.1)
 SIZES = (23, 25, 337, 1000, 4381)
 
 
+def every(n, epsilons):
+    """All entries of a plan."""
+    return [entry for entries in plan(n, epsilons) for entry in entries]
+
+
 def at(n, epsilon):
     """The entries of one epsilon by their keys."""
-    return {entry.key: entry for entry in plan(n, (epsilon,))}
+    return {entry.key: entry for entry in every(n, (epsilon,))}
 
 
 def by_key(entries, points, runs, seed=1, bounds=SQUARE):
@@ -47,13 +53,13 @@ def tied():
 class TestPlan:
     @sweep("n", SIZES)
     def test_every_contender_appears_once_for_each_epsilon(self, n):
-        entries = plan(n, EPSILONS)
+        entries = every(n, EPSILONS)
         expected = [(key, epsilon) for epsilon in EPSILONS for key in KEYS]
         assert sorted(rows(entries)) == sorted(expected)
         assert len(set(rows(entries))) == len(rows(entries))
 
     def test_one_epsilon_after_the_other(self):
-        assert [epsilon for _, epsilon in rows(plan(25, EPSILONS))] == [1.0] * 11 + [0.1] * 11
+        assert [epsilon for _, epsilon in rows(plan(25, EPSILONS)[0])] == [1.0] * 11 + [0.1] * 11
 
     @sweep("n", SIZES)
     @sweep("epsilon", EPSILONS)
@@ -94,11 +100,34 @@ class TestPlan:
             assert entry.calibration == setting.calibration
             assert entry.epsilon == epsilon
 
+    @sweep("n", SIZES)
+    @sweep("epsilon", EPSILONS)
+    def test_capped_is_the_default_on_linear_axes(self, n, epsilon):
+        entry, setting = at(n, epsilon)["ours-capped"], CappedLaplace(epsilon, SQUARE).setting(n)
+        assert entry.source == Scored("micc, linear", setting.limits, setting.noise.scale)
+        assert entry.calibration == setting.calibration
+        assert tuned.best_laplace(n, epsilon) == "capped-laplace"
+
+    def test_capped_has_random_numbers_of_its_own(self):
+        """So that numbers from before it was there can be made again."""
+        others, capped = plan(337, EPSILONS)
+        assert {entry.key for entry in capped} == {"ours-capped"}
+        assert "ours-capped" not in {entry.key for entry in others}
+
+    def test_wide_bounds(self):
+        (entries,) = plan_for_wide_bounds(337, EPSILONS)
+        keys = ["micr-lap", "ours", "ours-any", "ours-wide"]
+        assert rows(entries) == [(key, epsilon) for epsilon in EPSILONS for key in keys]
+        capped = at(337, 1.0)["ours-capped"].source
+        for entry, axes in zip(entries[2:4], ("any", "wide"), strict=True):
+            assert entry.source == Scored(f"micc, {axes}", capped.choice, capped.scale)
+
     def test_ours_have_less_noise_than_the_published(self):
         for n in SIZES:
             for epsilon in EPSILONS:
                 entries = at(n, epsilon)
                 assert entries["ours"].source.scale < entries["micr-lap"].source.scale / 2
+                assert entries["ours-capped"].source.scale < entries["ours"].source.scale
                 assert entries["ours-mice"].source.scale < entries["mice-lap"].source.scale
 
     def test_floors_baseline_and_constant(self):
@@ -113,8 +142,8 @@ class TestPlan:
         assert entries["noisy-table"].source == Perturbed("noisy-table", 0.1, parts)
 
     def test_only_ours_have_an_estimate(self):
-        calibrated = {entry.key for entry in plan(25, EPSILONS) if entry.calibration is not None}
-        assert calibrated == {"ours", "ours-mice"}
+        calibrated = {entry.key for entry in every(25, EPSILONS) if entry.calibration is not None}
+        assert calibrated == {"ours", "ours-capped", "ours-mice"}
         assert {named(f"{key}-estimate").group for key in calibrated} == {"ours"}
 
     def test_a_plan_names_all_it_depends_on(self, monkeypatch):
@@ -135,14 +164,14 @@ class TestPlan:
 class TestOutputs:
     @pytest.mark.parametrize("runs", [1, 7, 45])
     def test_shape_and_range(self, points, runs, rng):
-        entries = plan(120, EPSILONS)
+        entries = every(120, EPSILONS)
         found = outputs(entries, points, SQUARE, runs, rng)
-        assert found.shape == (22, runs)
+        assert found.shape == (26, runs)
         assert np.all((found >= 0) & (found <= 1))
 
     def test_floors_are_the_public_statistics(self, points):
         x, y = points
-        entries = plan(120, EPSILONS)
+        entries = every(120, EPSILONS)
         found = by_key(entries, points, 6)
         for epsilon in EPSILONS:
             choice = at(120, epsilon)["ours"].source.choice
@@ -152,13 +181,13 @@ class TestOutputs:
             assert found["constant", epsilon].tolist() == [0.5] * 6
 
     def test_private_ones_vary(self, points):
-        found = by_key(plan(120, (3.0,)), points, 30)
+        found = by_key(every(120, (3.0,)), points, 30)
         still = {"constant", "mice", "micr"}
         for (key, _), values in found.items():
             assert (np.unique(values).size == 1) == (key in still), key
 
     def test_an_estimate_is_a_function_of_the_value_beside_it(self, points):
-        entries = plan(120, EPSILONS)
+        entries = every(120, EPSILONS)
         found = by_key(entries, points, 50)
         for entry in entries:
             if entry.calibration is not None:
@@ -183,29 +212,37 @@ class TestOutputs:
         assert np.median(off) == pytest.approx(0, abs=0.03 * source.scale)
 
     def test_the_same_random_numbers_give_the_same_outputs(self, tied):
-        entries = plan(120, EPSILONS)
+        entries = every(120, EPSILONS)
         one, two, other = (by_key(entries, tied, 9, seed) for seed in (1, 1, 2))
         for key in one:
             np.testing.assert_array_equal(one[key], two[key])
         assert np.any(one["ours", 1.0] != other["ours", 1.0])
 
     def test_no_two_rows_share_their_noise(self, points):
-        found = by_key(plan(120, (10.0, 9.0)), points, 200)
+        found = by_key(every(120, (10.0, 9.0)), points, 200)
         without = {key for key, _ in found if key.endswith("-estimate")}
         without |= {"constant", "mice", "micr"}
         drawn = [values for (key, _), values in found.items() if key not in without]
-        assert len(drawn) == 12
+        assert len(drawn) == 14
         ranks = np.array([values.argsort().argsort() for values in drawn])
-        assert np.abs(np.corrcoef(ranks) - np.eye(12)).max() < 0.4
+        assert np.abs(np.corrcoef(ranks) - np.eye(14)).max() < 0.4
 
     def test_bounds_are_those_of_the_data_set(self, points):
         x, y = points
         moved = (1000 * x - 7, y / 50)
-        entries = plan(120, EPSILONS)
+        entries = every(120, EPSILONS)
         one = by_key(entries, points, 5)
         two = by_key(entries, moved, 5, bounds=((-7.0, 993.0), (0.0, 0.02)))
         for key in one:
             np.testing.assert_allclose(one[key], two[key], atol=1e-9)
+
+
+@pytest.mark.parametrize("axes", ["linear", "any", "wide"])
+def test_capped_scores_are_the_public_ones(points, axes):
+    x, y = points[0] / 50, points[1] / 50
+    source = Scored(f"micc, {axes}", CapLimits(4.5), 0.0)
+    found = source.scores((x, y), SQUARE, 1, np.random.default_rng(5))
+    assert found.tolist() == [dpmic.micc(x, y, bounds=SQUARE, cap=4.5, axes=axes).mic]
 
 
 class TestTies:
@@ -249,7 +286,7 @@ class TestTies:
         monkeypatch.setattr(
             plans.scoring, "ranked", lambda *given: (tried.append(1), ranked(*given))[1]
         )
-        entries = [entry for entry in plan(120, (1.0,)) if entry.key == "ours-mice"]
+        entries = [entry for entry in every(120, (1.0,)) if entry.key == "ours-mice"]
         for runs, expected in ((1, 1), (7, 7), (500, plans.ORDERS)):
             tried.clear()
             outputs(entries, tied, SQUARE, runs, np.random.default_rng(1))

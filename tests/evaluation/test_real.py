@@ -12,6 +12,7 @@ from dpmic.evaluation.printed import MEDIANS
 from dpmic.evaluation.tables import CONTENDERS
 
 EPSILONS, ITERATIONS = (1.0, 0.1), 4
+GROUPS = 2  # of contenders, with results of their own
 KEYS = [contender.key for contender in CONTENDERS]
 COLUMNS = ["collection", "n", "pair", "mechanism", "epsilon", "mice", "bias", "variance", "error"]
 
@@ -25,9 +26,13 @@ def made_up(name="Baseball", n=30, seed=2, interval=(-0.1, 1.1)):
     return Collection(name, n, columns, ((0, 1), (0, 2), (1, 2)))
 
 
+def measured(run, collection, iterations=ITERATIONS, epsilons=EPSILONS, **options):
+    return real.measure(run, collection, plan(collection.n, epsilons), iterations, **options)
+
+
 @pytest.fixture
 def table(tmp_path):
-    return real.measure(Run(tmp_path), made_up(), EPSILONS, ITERATIONS)
+    return measured(Run(tmp_path), made_up())
 
 
 class TestMeasure:
@@ -61,7 +66,7 @@ class TestMeasure:
                 assert row["bias"] == pytest.approx(0.5 - row["mice"])
 
     def test_summaries_by_hand(self, monkeypatch):
-        entries = plan(30, EPSILONS)
+        entries = plan(30, EPSILONS)[0]
         floor = rows(entries).index(("mice", 1.0))
         drawn = []
 
@@ -84,51 +89,51 @@ class TestMeasure:
 
     @pytest.mark.parametrize(("every", "kept"), [(2, ["a ~ b", "b ~ few"]), (3, ["a ~ b"])])
     def test_pairs_can_be_left_out(self, every, kept, tmp_path):
-        table = real.measure(Run(tmp_path), made_up(), (1.0,), 2, every=every)
+        table = measured(Run(tmp_path), made_up(), 2, (1.0,), every=every)
         assert list(dict.fromkeys(row["pair"] for row in table)) == kept
 
     def test_a_constant_column(self, tmp_path):
         still = Column("still", np.zeros(30), (-1.0, 1.0))
         whole = made_up()
         collection = Collection("c", 30, (whole.columns[0], still), ((0, 1),))
-        table = real.measure(Run(tmp_path), collection, EPSILONS, 2)
+        table = measured(Run(tmp_path), collection, 2)
         assert {row["mice"] for row in table} == {0.0}
 
 
 class TestRuns:
     def test_one_and_two_workers(self, tmp_path, monkeypatch):
         monkeypatch.setattr(real, "BATCH", 1)
-        one = real.measure(Run(tmp_path / "one"), made_up(), EPSILONS, ITERATIONS)
-        two = real.measure(Run(tmp_path / "two", workers=2), made_up(), EPSILONS, ITERATIONS)
+        one = measured(Run(tmp_path / "one"), made_up())
+        two = measured(Run(tmp_path / "two", workers=2), made_up())
         assert one == two
-        assert len(list((tmp_path / "two").iterdir())) == 3
+        assert len(list((tmp_path / "two").iterdir())) == 3 * GROUPS
 
     def test_a_second_run_makes_nothing_anew(self, tmp_path, table, monkeypatch):
         files = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-        assert len(files) == 1
+        assert len(files) == GROUPS
 
         def never(*_):
             raise AssertionError("made again")
 
         monkeypatch.setattr(real, "_task", never)
-        assert real.measure(Run(tmp_path), made_up(), EPSILONS, ITERATIONS) == table
+        assert measured(Run(tmp_path), made_up()) == table
         assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == files
 
     @pytest.mark.parametrize("change", [{"seed": 3}, {"interval": (-0.2, 1.1)}, {"n": 31}], ids=str)
     def test_other_data_are_not_taken_for_these(self, tmp_path, table, change):
-        other = real.measure(Run(tmp_path), made_up(**change), EPSILONS, ITERATIONS)
-        assert len(list(tmp_path.iterdir())) == 2
+        other = measured(Run(tmp_path), made_up(**change))
+        assert len(list(tmp_path.iterdir())) == 2 * GROUPS
         assert [row["error"] for row in other] != [row["error"] for row in table]
 
     def test_one_changed_value_is_seen(self, tmp_path, table):
         changed = made_up()
         changed.columns[1].values[7] += 1e-12
-        real.measure(Run(tmp_path), changed, EPSILONS, ITERATIONS)
-        assert len(list(tmp_path.iterdir())) == 2
+        measured(Run(tmp_path), changed)
+        assert len(list(tmp_path.iterdir())) == 2 * GROUPS
 
     def test_another_number_of_runs(self, tmp_path, table):
-        real.measure(Run(tmp_path), made_up(), EPSILONS, ITERATIONS + 1)
-        assert len(list(tmp_path.iterdir())) == 2
+        measured(Run(tmp_path), made_up(), ITERATIONS + 1)
+        assert len(list(tmp_path.iterdir())) == 2 * GROUPS
 
 
 def row(collection, mechanism, epsilon, number):

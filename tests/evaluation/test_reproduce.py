@@ -31,6 +31,7 @@ from dpmic.privacy import _guards
 TABLES = {
     "synthetic": {"synthetic", "wsum", "consistency", "error_rate"},
     "real": {"real", "medians", "quoted"},
+    "loose": {"loose", "end_to_end"},
     "parameters": {"parameters_paper", "parameters_tuned"},
     "errors": {"errors"},
     "intervals": {"intervals"},
@@ -50,6 +51,7 @@ FIGURES = {
         for epsilon in ("1", "0.1")
     },
     "parameters": {"parameters"},
+    "loose": set(),
     "errors": set(),
     "intervals": set(),
 }
@@ -59,6 +61,9 @@ TINY = Scope(
     iterations=2,
     real_iterations=3,
     every={"Spellman23": 5, "Spellman4381": 9, "Baseball": 1},
+    loose_n=25,
+    loose_iterations=1,
+    loose_every={"distributions": 4, "Fair": 36, "Spellman4381": 28, "Baseball": 3},
     tuned_n=(25, 26),
     cells=(4, 6, 8, 12),
     fineness=(5,),
@@ -185,7 +190,7 @@ class TestParts:
         rows = tables.read(out / "tables" / "parameters_paper.csv")
         assert {(r["mechanism"], r["n"]) for r in rows} == {("micr-lap", 25), ("micr-geom", 25)}
         rows = tables.read(out / "tables" / "parameters_tuned.csv")
-        assert len(rows) == 2 * 2 * 2
+        assert len(rows) == 2 * 2 * 2 + 2 * (2 + 2)  # caps for two more epsilons
 
     def test_every_file_says_what_an_epsilon_is_worth(self, tiny, undrawn, data, tmp_path):
         """MICr-Geom looks at G grids, two for each number of columns from 2 to B / 2."""
@@ -220,7 +225,7 @@ class TestParts:
 
     @pytest.mark.slow
     def test_parts_come_together_in_any_order(self, tiny, undrawn, data, tmp_path):
-        for parts in (("real", "intervals"), ("parameters", "synthetic", "errors")):
+        for parts in (("real", "intervals"), ("parameters", "synthetic", "loose", "errors")):
             page = reproduce.reproduce(parts, tmp_path / "apart", quick=True, seed=3)
         reproduce.reproduce(reproduce.PARTS, tmp_path / "whole", quick=True, seed=3)
         assert contents(tmp_path / "apart") == contents(tmp_path / "whole")
@@ -272,6 +277,7 @@ class TestStored:
 
     def forget(self):
         tuned._entries.cache_clear()
+        tuned._losses.cache_clear()
         tuned._numbers.cache_clear()
 
     def test_the_package_can_read_it(self, stored):
@@ -281,14 +287,17 @@ class TestStored:
             if row["mechanism"] == "noisy-table":
                 assert tuned.table_parts(*place) == row["parts"]
                 continue
-            if row["mechanism"] == "micr-geometric":
+            if row["mechanism"] == "capped-laplace":
+                found = tuned.lookup_capped(*place)
+                assert found.cap == row["cap"]
+            elif row["mechanism"] == "micr-geometric":
                 found = tuned.lookup_histogram(*place)
                 assert (found.m, found.B) == (row["m"], row["B"])
             else:
                 found = tuned.lookup(row["mechanism"], *place)
                 assert (found.B, found.c, found.lmax) == (row["B"], row["c"], row["lmax"])
             assert found.calibration == Calibration(row["low"], row["high"], row["spread"])
-        assert len(known["rows"]) == 4 * 2 * 2
+        assert len(known["rows"]) == 4 * 2 * 2 + 2 * (2 + 2)
         assert tuned.lookup("mice-laplace", 10**6, 0.5).B >= 4
 
     def test_it_says_what_made_it_and_can_be_read_by_people(self, stored, tmp_path):
@@ -304,7 +313,8 @@ class TestStored:
         assert [json.loads(line.strip().rstrip(",")) for line in lines] == known["rows"]
         assert text.endswith("}\n")
         shown = tables.read(tmp_path / "out" / "tables" / "parameters_tuned.csv")
-        assert {row["mechanism"] for row in shown} == {"micr-laplace", "mice-laplace"}
+        laplace = {"capped-laplace", "micr-laplace", "mice-laplace"}
+        assert {row["mechanism"] for row in shown} == laplace
 
 
 class TestAbsentData:
@@ -486,7 +496,7 @@ class TestCommand:
         )
         code, _, _ = command("real", "--quick", "--workers", "1")
         assert code == 0
-        assert len(again) == 10 - 2
+        assert len(again) == 2 * 10 - 2  # two groups of contenders
         assert not set(again) & set(done)
         assert {path: path.stat().st_mtime_ns for path in kept} == kept
         code, _, _ = command("real", "--quick", "--workers", "1", "--output", "fresh")

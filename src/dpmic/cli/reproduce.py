@@ -15,7 +15,7 @@ from dpmic.cli._shell import STOPPED
 
 EXAMPLE = "dpmic reproduce all --quick"
 
-Part = StrEnum("Part", ["synthetic", "real", "parameters", "errors", "intervals", "all"])
+Part = StrEnum("Part", ["synthetic", "real", "loose", "parameters", "errors", "intervals", "all"])
 
 
 def reproduce(

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 Groups = list[tuple[str, Table]]
 
-BOXED = ("mice-lap", "micr-lap", "micr-geom", "ours", "ours-estimate", "ours-mice", "noisy-table")
+BOXED = (
+    *("mice-lap", "micr-lap", "micr-geom", "ours-capped", "ours-capped-estimate", "ours"),
+    *("ours-mice", "noisy-table"),
+)
 TUNED = {
+    "capped-laplace": "MICc-Lap (ours)",
     "micr-laplace": "MICr-Lap (ours)",
     "mice-laplace": "MICe-Lap (ours)",
     "micr-geometric": "noisy histogram (ours)",
@@ -44,11 +48,14 @@ class Style(NamedTuple):
     hatch: str = ""
 
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart; dashed and hatched: published
+# Okabe and Ito's palette and Tol's indigo, which colour-blind readers can tell apart;
+# dashed and hatched: published
 STYLES = {
     "mice-lap": Style("#CC79A7", "--", "v", "////"),
     "micr-lap": Style("#D55E00", "--", "s", "////"),
     "micr-geom": Style("#E69F00", "--", "D", "////"),
+    "ours-capped": Style("#332288", "-", "*"),
+    "ours-capped-estimate": Style("#9182D6", "-", "<"),
     "ours": Style("#0072B2", "-", "o"),
     "ours-estimate": Style("#56B4E9", "-", "^"),
     "ours-mice": Style("#009E73", "-", "P"),
@@ -196,14 +203,16 @@ def error_rate(rows: Table) -> Figure:
 
 
 def parameters(rows: Table) -> Figure:
-    """Draw the tuned B, c and, for MICe, the largest number of columns against n."""
+    """Draw the tuned B, c and, for MICe, the largest number of columns against n; or the cap."""
     mechanisms = _values(rows, "mechanism", largest_first=True)
     figure = _new_figure(3.0 * len(mechanisms) + 0.8)
     axes = figure.subplots(len(mechanisms), 3, squeeze=False)
     epsilons = _values(rows, "epsilon")
     for across, mechanism in zip(axes, mechanisms, strict=True):
-        for ax, quantity in zip(across, ("B", "c", "lmax"), strict=True):
-            mine = [r for r in rows if r["mechanism"] == mechanism and r[quantity] is not None]
+        own = [row for row in rows if row["mechanism"] == mechanism]
+        quantities = ("cap", "", "") if own[0].get("cap") else ("B", "c", "lmax")
+        for ax, quantity in zip(across, quantities, strict=True):
+            mine = [row for row in own if row.get(quantity) is not None]
             if not mine:
                 ax.set_axis_off()
                 continue

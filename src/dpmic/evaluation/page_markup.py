@@ -89,7 +89,7 @@ def table(name: str, caption: str, heads: Sequence[str], body: Iterable[Sequence
 
 def plain(name: str, caption: str, heads: Mapping[str, str], rows: Table) -> str:
     """Fold a long table whose columns are shown as they are."""
-    body = [[_shown(column, row[column]) for column in heads] for row in rows]
+    body = [[_shown(column, row.get(column)) for column in heads] for row in rows]
     shown = table(name, caption, list(heads.values()), body)
     return f"<details><summary>{escape(caption)}: {len(rows):,} rows</summary>{shown}</details>"
 

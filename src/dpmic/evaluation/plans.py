@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import Bounds
 from dpmic.evaluation import printed, scoring, simulation
-from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, Points
+from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed, Points, Setting, setting_of
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
-from dpmic.privacy import Mechanism, MICeLaplace, MICrLaplace, sensitivity
+from dpmic.privacy import CappedLaplace, Mechanism, MICeLaplace, MICrLaplace, sensitivity
+from dpmic.statistics.capped import CapLimits
 from dpmic.statistics.grids import MassAxis
 
 Floats = NDArray[np.float64]
+Statistic = Literal[
+    "micr",
+    "micc, linear",
+    "micc, any",
+    "micc, wide",
+    "mice, ties grouped",
+    "mice, ties in random order",
+]
 
 ORDERS = 20
 """Orders of ties that are tried for one dataset; each serves several draws of noise."""
@@ -27,8 +36,8 @@ ORDERS = 20
 class Scored:
     """A score plus Laplace noise, clipped to [0, 1]; a scale of 0 means no privacy."""
 
-    statistic: Literal["micr", "mice, ties grouped", "mice, ties in random order"]
-    choice: Choice
+    statistic: Statistic
+    choice: Setting
     scale: float
 
     def values(self, scores: Floats, runs: int, rng: np.random.Generator) -> Floats:
@@ -40,15 +49,18 @@ class Scored:
         self, points: Points, bounds: Bounds, orders: int, rng: np.random.Generator
     ) -> Floats:
         """Return the score of a dataset, for several orders where ties are ordered."""
+        if isinstance(self.choice, CapLimits):
+            axes: Any = self.statistic.removeprefix("micc, ")
+            return np.array(scoring.micc(points, bounds, (self.choice.cap,), axes))
         if self.statistic == "micr":
             return np.array([scoring.micr(points, bounds, self.choice)])
         limits = self.choice.limits
         if self.statistic == "mice, ties grouped":
-            axes = MassAxis.grouped(points[0]), MassAxis.grouped(points[1])
-            return np.array([np.nanmax(scoring.matrix(axes, limits))])
+            grouped = MassAxis.grouped(points[0]), MassAxis.grouped(points[1])
+            return np.array([np.nanmax(scoring.matrix(grouped, limits))])
         tied = any(np.unique(values).size < values.size for values in points)
         each = (scoring.ranked(points, rng) for _ in range(orders if tied else 1))
-        return np.array([np.nanmax(scoring.matrix(axes, limits)) for axes in each])
+        return np.array([np.nanmax(scoring.matrix(ranked, limits)) for ranked in each])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +73,46 @@ class Entry:
     calibration: Calibration | None = None
 
 
-def plan(n: int, epsilons: Sequence[float]) -> tuple[Entry, ...]:
-    """Return all contenders for n records at every epsilon."""
-    return tuple(entry for epsilon in epsilons for entry in _at(n, epsilon))
+Group = tuple[Entry, ...]
+"""Contenders that see the same samples and share a stream of random numbers."""
+
+
+def plan(n: int, epsilons: Sequence[float]) -> tuple[Group, ...]:
+    """Return all contenders for n records at every epsilon.
+
+    The capped score came later: with samples of its own, it leaves the numbers of others alone.
+    """
+    return (
+        tuple(entry for epsilon in epsilons for entry in _at(n, epsilon)),
+        tuple(_ours_capped(n, epsilon) for epsilon in epsilons),
+    )
+
+
+def plan_for_wide_bounds(n: int, epsilons: Sequence[float]) -> tuple[Group, ...]:
+    """Return the contenders where bounds are wider than the data: linear axes, and ours."""
+    entries = []
+    for epsilon in epsilons:
+        mechanism = CappedLaplace(epsilon, SQUARE)
+        entries += [
+            _published_micr(n, epsilon),
+            _ours_micr(n, epsilon),
+            _ours("ours-any", "micc, any", mechanism, n),
+            _ours("ours-wide", "micc, wide", mechanism, n),
+        ]
+    return (tuple(replace(entry, calibration=None) for entry in entries),)
 
 
 def _at(n: int, epsilon: float) -> list[Entry]:
     """Return all contenders: as published, ours as :func:`dpmic.release` has them, and floors."""
-    mice_c, mice_B = printed.mice_limits(n)
-    mice = Choice(mice_B, mice_c)
-    grouped: Literal["mice, ties grouped"] = "mice, ties grouped"
-    c, B = printed.interpolated("micr-lap", n, epsilon)
+    floor = mice_floor(n)
+    assert isinstance(floor.choice, Choice)
     geometric_c, geometric_B = printed.interpolated("micr-geom", n, epsilon)
-    ours = _ours("ours", "micr", MICrLaplace(epsilon, SQUARE), n)
+    ours = _ours_micr(n, epsilon)
     assert isinstance(ours.source, Scored)
+    noise = sensitivity.mice_paper(n, floor.choice.B) / epsilon
     return [
-        Entry(
-            "mice-lap",
-            epsilon,
-            Scored(grouped, mice, sensitivity.mice_paper(n, mice.B) / epsilon),
-        ),
-        Entry(
-            "micr-lap", epsilon, Scored("micr", Choice(B, c), sensitivity.micr_paper(n) / epsilon)
-        ),
+        Entry("mice-lap", epsilon, replace(floor, scale=noise)),
+        _published_micr(n, epsilon),
         Entry("micr-geom", epsilon, Perturbed("micr-geom", epsilon, geometric_B, geometric_c)),
         ours,
         _ours("ours-mice", "mice, ties in random order", MICeLaplace(epsilon), n),
@@ -93,17 +122,37 @@ def _at(n: int, epsilon: float) -> list[Entry]:
             Perturbed("noisy-table", epsilon, tuned.table_parts(n, epsilon)),
         ),
         Entry("constant", epsilon, 0.5),
-        Entry("mice", epsilon, Scored(grouped, mice, 0.0)),
-        Entry("micr", epsilon, Scored("micr", ours.source.choice, 0.0)),
+        Entry("mice", epsilon, floor),
+        Entry("micr", epsilon, replace(ours.source, scale=0.0)),
     ]
 
 
-def _ours(
-    key: str, statistic: Literal["micr", "mice, ties in random order"], mechanism: Mechanism, n: int
-) -> Entry:
-    """Return one of our mechanisms with the grids and the noise that a release would have."""
+def mice_floor(n: int) -> Scored:
+    """Return MICe without privacy."""
+    c, B = printed.mice_limits(n)
+    return Scored("mice, ties grouped", Choice(B, c), 0.0)
+
+
+def _published_micr(n: int, epsilon: float) -> Entry:
+    """Return MICr-Lap as published."""
+    c, B = printed.interpolated("micr-lap", n, epsilon)
+    source = Scored("micr", Choice(B, c), sensitivity.micr_paper(n) / epsilon)
+    return Entry("micr-lap", epsilon, source)
+
+
+def _ours_micr(n: int, epsilon: float) -> Entry:
+    return _ours("ours", "micr", MICrLaplace(epsilon, SQUARE), n)
+
+
+def _ours_capped(n: int, epsilon: float) -> Entry:
+    """Return the default mechanism, on linear axes: the bounds of the evaluation fit the data."""
+    return _ours("ours-capped", "micc, linear", CappedLaplace(epsilon, SQUARE), n)
+
+
+def _ours(key: str, statistic: Statistic, mechanism: Mechanism, n: int) -> Entry:
+    """Return one of our mechanisms with the setting and the noise that a release would have."""
     setting = mechanism.setting(n)
-    source = Scored(statistic, Choice.of(setting.limits), setting.noise.scale)
+    source = Scored(statistic, setting_of(setting.limits), setting.noise.scale)
     return Entry(key, mechanism.epsilon, source, setting.calibration)
 
 
@@ -122,7 +171,7 @@ def outputs(
 ) -> Floats:
     """Return [row, run]: what each contender says of one dataset."""
     found: list[Floats] = []
-    known: dict[tuple[str, Choice], Floats] = {}  # several contenders share a score
+    known: dict[tuple[str, Setting], Floats] = {}  # several contenders share a score
     for entry in entries:
         source = entry.source
         if isinstance(source, float):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from dpmic.evaluation import printed
 from dpmic.evaluation.collections import Collection, DataPair
 from dpmic.evaluation.jobs import Arrays, Run, Task
-from dpmic.evaluation.plans import Entry, outputs, plan, rows
-from dpmic.evaluation.tables import Table
+from dpmic.evaluation.plans import Group, mice_floor, outputs, rows
+from dpmic.evaluation.tables import ORDER, Table
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ BATCH = 32
 def measure(
     run: Run,
     collection: Collection,
-    epsilons: Sequence[float],
+    groups: Sequence[Group],
     iterations: int,
     *,
     every: int = 1,
@@ -43,38 +44,39 @@ def measure(
 
     The error of an output is its distance from MICe of the same pair (alpha = 0.6, c = 15).
     """
-    entries = plan(collection.n, epsilons)
     pairs = [collection[i] for i in range(0, len(collection), every)]
     batches = [pairs[i : i + BATCH] for i in range(0, len(pairs), BATCH)]
-    tasks = [
-        Task(
-            f"real|{_fingerprint(batch)}|{iterations}|{entries}",
-            _task,
-            (batch, iterations, entries),
-        )
-        for batch in batches
+    measured: dict[tuple[int, str, float], dict[str, Any]] = {}
+    for entries in groups:
+        tasks = [
+            Task(
+                f"real|{_fingerprint(batch)}|{iterations}|{entries}",
+                _task,
+                (batch, iterations, entries),
+            )
+            for batch in batches
+        ]
+        results = run.results(collection.name, tasks)
+        summaries = np.concatenate([result["summary"] for result in results]).tolist()
+        floors = np.concatenate([result["mice"] for result in results]).tolist()
+        for i, (summary, mice) in enumerate(zip(summaries, floors, strict=True)):
+            for row, numbers in zip(rows(entries), summary, strict=True):
+                measured[i, *row] = {"mice": mice, **_row(*numbers)}
+    return [
+        {
+            "collection": collection.name,
+            "n": collection.n,
+            "pair": pairs[i].label,
+            "mechanism": mechanism,
+            "epsilon": epsilon,
+            **measured[i, mechanism, epsilon],
+        }
+        for i, mechanism, epsilon in sorted(measured, key=lambda at: (at[0], -at[2], ORDER[at[1]]))
     ]
-    results = run.results(collection.name, tasks)
-    table: Table = []
-    for batch, result in zip(batches, results, strict=True):
-        for pair, summary, mice in zip(batch, result["summary"], result["mice"], strict=True):
-            for (mechanism, epsilon), (bias, variance, error) in zip(
-                rows(entries), summary.tolist(), strict=True
-            ):
-                table.append(
-                    {
-                        "collection": collection.name,
-                        "n": collection.n,
-                        "pair": pair.label,
-                        "mechanism": mechanism,
-                        "epsilon": epsilon,
-                        "mice": float(mice),
-                        "bias": bias,
-                        "variance": variance if variance > ROUNDING else 0.0,
-                        "error": error,
-                    }
-                )
-    return table
+
+
+def _row(bias: float, variance: float, error: float) -> dict[str, float]:
+    return {"bias": bias, "variance": variance if variance > ROUNDING else 0.0, "error": error}
 
 
 def _fingerprint(batch: Sequence[DataPair]) -> str:
@@ -91,14 +93,14 @@ def _task(
     rng: np.random.Generator,
     batch: Sequence[DataPair],
     iterations: int,
-    entries: tuple[Entry, ...],
+    entries: Group,
 ) -> Arrays:
     """Return [pair, row, (bias, variance, error)], and MICe of each pair."""
-    floor = rows(entries).index(("mice", entries[0].epsilon))
     summaries, floors = [], []
     for pair in batch:
-        values = outputs(entries, (pair.x, pair.y), pair.bounds, iterations, rng)
-        mice = values[floor, 0]
+        points = pair.x, pair.y
+        values = outputs(entries, points, pair.bounds, iterations, rng)
+        (mice,) = mice_floor(pair.x.size).scores(points, pair.bounds, 1, rng)
         off = values - mice
         summaries.append(
             np.stack((off.mean(axis=1), values.var(axis=1), np.abs(off).mean(axis=1)), axis=1)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic.evaluation.jobs import Arrays, Run, Task
-from dpmic.evaluation.plans import Entry, outputs, plan, rows
+from dpmic.evaluation.plans import Group, outputs, plan, rows
 from dpmic.evaluation.relationships import NoisyFunction
 from dpmic.evaluation.scoring import SQUARE
-from dpmic.evaluation.tables import Table
+from dpmic.evaluation.tables import ORDER, Table
 from dpmic.evaluation.tuning import mic_stars, wsum
 
 Floats = NDArray[np.float64]
@@ -29,10 +29,7 @@ def measure(
     table: Table = []
     sums: Table = []
     for n in sizes:
-        entries = plan(n, epsilons)
-        found = _values(run, distributions, n, iterations, entries)
-        for i, (mechanism, epsilon) in enumerate(rows(entries)):
-            values = found[:, i]
+        for (mechanism, epsilon), values in _all(run, distributions, n, iterations, epsilons):
             error = np.abs(values - targets[:, None]).mean(axis=1)
             same = {"mechanism": mechanism, "n": n, "epsilon": epsilon}
             sums.append({**same, "wsum": float(wsum(error, targets))})
@@ -52,12 +49,28 @@ def measure(
     return table, sums
 
 
+def _all(
+    run: Run,
+    distributions: Sequence[NoisyFunction],
+    n: int,
+    iterations: int,
+    epsilons: Sequence[float],
+) -> list[tuple[tuple[str, float], Floats]]:
+    """Return the outputs [distribution, iteration] of every contender, in the order of tables."""
+    found: dict[tuple[str, float], Floats] = {}
+    for entries in plan(n, epsilons):
+        values = _values(run, distributions, n, iterations, entries)
+        for i, row in enumerate(rows(entries)):
+            found.setdefault(row, values[:, i])
+    return sorted(found.items(), key=lambda item: (-item[0][1], ORDER[item[0][0]]))
+
+
 def _values(
     run: Run,
     distributions: Sequence[NoisyFunction],
     n: int,
     iterations: int,
-    entries: tuple[Entry, ...],
+    entries: Group,
 ) -> Floats:
     """Return outputs [distribution, row, iteration], each iteration on a sample of its own."""
     tasks = [
@@ -72,7 +85,7 @@ def _task(
     distribution: NoisyFunction,
     n: int,
     iterations: int,
-    entries: tuple[Entry, ...],
+    entries: Group,
 ) -> Arrays:
     each = [
         outputs(entries, distribution.sample(n, rng), SQUARE, 1, rng)[:, 0]

@@ -46,6 +46,8 @@ CONTENDERS = (
         "not epsilon-DP: proved guarantee G x epsilon",
         keeps_epsilon=False,
     ),
+    Contender("ours-capped", "MICc-Lap (ours)", "ours", PROVED),
+    Contender("ours-capped-estimate", "MICc-Lap (ours), estimate", "ours", PROVED),
     Contender("ours", "MICr-Lap (ours)", "ours", PROVED),
     Contender("ours-estimate", "MICr-Lap (ours), estimate", "ours", PROVED),
     Contender("ours-mice", "MICe-Lap (ours)", "ours", PROVED),
@@ -56,6 +58,14 @@ CONTENDERS = (
     Contender("micr", "MICr (no privacy)", "floor", "not private", keeps_epsilon=False),
 )
 
+ON_WIDE_BOUNDS = (
+    Contender("ours-any", 'MICc-Lap (ours), axes="any"', "ours", PROVED),
+    Contender("ours-wide", 'MICc-Lap (ours), axes="wide"', "ours", PROVED),
+)
+"""Compared only where bounds are wider than the data; elsewhere ours have linear axes."""
+
+ORDER = {contender.key: i for i, contender in enumerate((*CONTENDERS, *ON_WIDE_BOUNDS))}
+
 
 def named(key: str) -> Contender:
     """Return the contender with that key.
@@ -65,7 +75,7 @@ def named(key: str) -> Contender:
     >>> named("micr-geom").guarantee
     'not epsilon-DP: proved guarantee G x epsilon'
     """
-    return next(contender for contender in CONTENDERS if contender.key == key)
+    return (*CONTENDERS, *ON_WIDE_BOUNDS)[ORDER[key]]
 
 
 def write(path: Path, rows: Table) -> None:

@@ -1,0 +1,208 @@
+"""Bounds wider than the data: what they cost each mechanism.
+
+*Loose*: the 189 distributions with both axes stretched, shrunk or moved within their bounds. MIC*
+depends on ranks alone, so it stays. *End to end*: real tables with bounds that a person would
+write down from what the columns mean, not from the data's range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic._validate import Interval
+from dpmic.errors import DependencyError
+from dpmic.evaluation import collections, real
+from dpmic.evaluation.collections import Collection, Column
+from dpmic.evaluation.jobs import Arrays, Run, Task
+from dpmic.evaluation.plans import Group, outputs, plan_for_wide_bounds, rows
+from dpmic.evaluation.relationships import NoisyFunction
+from dpmic.evaluation.tables import Table
+from dpmic.evaluation.tuning import mic_stars, values_wsum
+
+Floats = NDArray[np.float64]
+
+RUNS = 10
+"""Draws of noise on each sample: scoring it takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A growing map of [0, 1], and the bounds that are given for its values."""
+
+    map: Callable[[Floats], Floats]
+    interval: Interval
+
+
+SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        "fitting": Shape(lambda x: x, (0.0, 1.0)),
+        "exp10": Shape(lambda x: np.exp(10 * x), (0.0, float(np.exp(10)))),
+        "Cauchy": Shape(lambda x: np.clip(np.tan(np.pi * (x - 0.5)), -1e4, 1e4), (-1e4, 1e4)),
+        "100 times too wide": Shape(lambda x: x, (0.0, 100.0)),
+        "100 times too wide, both ways": Shape(lambda x: x, (-50.0, 50.0)),
+        "shifted": Shape(lambda x: 37 + x, (0.0, 100.0)),
+    }
+)
+"""How both axes lie within their bounds."""
+
+FAIR: Mapping[str, Interval] = MappingProxyType(
+    {
+        "rate_marriage": (1, 5),
+        "age": (16, 50),
+        "yrs_married": (0, 30),
+        "children": (0, 6),
+        "religious": (1, 4),
+        "educ": (8, 20),
+        "occupation": (1, 6),
+        "occupation_husb": (1, 6),
+        "affairs": (0, 12),
+    }
+)
+"""Those of ``dpmic demo``, which says where each comes from."""
+
+LOG_RATIO: Interval = (-10.0, 10.0)
+"""Spellman: a gene's activity against a reference, in powers of two: a thousandfold either way."""
+
+COUNT: Interval = (0.0, 1000.0)
+"""Baseball: a season has 162 games, and a player some four or five turns at bat in each."""
+
+_KINDS: Mapping[Interval, str] = MappingProxyType(
+    {
+        (0.0, 5000.0): "PITCHES BALLS STRIKES",
+        (0.0, 1.0): "AVG OBP BBr UBBr IBBR ABR HITR B1R B2R B3R HRr HBPR SFR SHR ROEr SOr OUTR "
+        "NSOR LEADOFFR END_GAMER RUNR D_EqA",
+        (0.0, 4.0): "SLG D_ISO TBP RBIR",
+        (0.0, 100.0): "SO/BB DP% FB% GB% LD% POP% SB% PA% R1BI% R2BI% R3BI% OBI%",
+        (0.0, 200.0): "D_BPF",
+        (-10.0, 10.0): "D_MLVr D_PMLVr D_RPMLVr D_VORPr",
+        (-200.0, 200.0): "D_MLV D_PMLV D_RPMLV D_VORP D_NETDP D_RAR D_RAP D_RARP",
+    }
+)
+NOT_COUNTS: Mapping[str, Interval] = MappingProxyType(
+    {name: interval for interval, names in _KINDS.items() for name in names.split()}
+)
+"""Baseball: pitches, some four a turn; shares; bases or runs a turn, four at most; percentages and
+a ratio; a ballpark's index, 100 on average; runs above average, a game and a season."""
+
+
+def synthetic(
+    run: Run,
+    distributions: Sequence[NoisyFunction],
+    n: int,
+    epsilons: Sequence[float],
+    iterations: int,
+) -> Table:
+    """Return WSUM of every contender for every shape of both axes."""
+    targets = mic_stars(run, distributions)
+    (entries,) = plan_for_wide_bounds(n, epsilons)
+    table: Table = []
+    for name in SHAPES:
+        tasks = [
+            Task(
+                f"loose|{q.name}|{name}|{n}|{iterations}|{entries}",
+                _task,
+                (q, name, n, iterations, entries),
+            )
+            for q in distributions
+        ]
+        results = run.results(f"loose, {name}", tasks)
+        found = np.stack([result["values"] for result in results])
+        table += [
+            {
+                "shape": name,
+                "n": n,
+                "mechanism": mechanism,
+                "epsilon": epsilon,
+                "wsum": values_wsum(found[:, i], targets),
+            }
+            for i, (mechanism, epsilon) in enumerate(rows(entries))
+        ]
+    return table
+
+
+def _task(
+    rng: np.random.Generator,
+    distribution: NoisyFunction,
+    shape: str,
+    n: int,
+    iterations: int,
+    entries: Group,
+) -> Arrays:
+    """Return outputs [row, draw]."""
+    how = SHAPES[shape]
+    each = []
+    for _ in range(iterations):
+        x, y = distribution.sample(n, rng)
+        points = how.map(x), how.map(y)
+        each.append(outputs(entries, points, (how.interval, how.interval), RUNS, rng))
+    return {"values": np.concatenate(each, axis=1)}
+
+
+def end_to_end(
+    run: Run, epsilons: Sequence[float], iterations: int, every: Mapping[str, int]
+) -> Iterator[Table]:
+    """Yield a table of every collection, as :func:`dpmic.evaluation.real.measure` has them."""
+    for load in (fair, baseball, spellman):
+        collection = load()
+        groups = plan_for_wide_bounds(collection.n, epsilons)
+        step = every.get(collection.name, 1)
+        yield real.measure(run, collection, groups, iterations, every=step)
+
+
+def summary(table: Table) -> Table:
+    """Return the median and the mean error over the pairs of each collection."""
+    found: dict[tuple[str, str, float], list[float]] = {}
+    for row in table:
+        found.setdefault((row["collection"], row["mechanism"], row["epsilon"]), []).append(
+            row["error"]
+        )
+    sizes = {row["collection"]: row["n"] for row in table}
+    return [
+        {
+            "collection": collection,
+            "n": sizes[collection],
+            "pairs": len(errors),
+            "mechanism": mechanism,
+            "epsilon": epsilon,
+            "median_error": float(np.median(errors)),
+            "mean_error": float(np.mean(errors)),
+        }
+        for (collection, mechanism, epsilon), errors in found.items()
+    ]
+
+
+def fair() -> Collection:
+    """Return all pairs of answers in Fair's survey: 36 data sets of n = 6366."""
+    try:
+        from statsmodels.datasets import fair
+    except ImportError:
+        raise DependencyError(
+            "statsmodels", "Fair's survey ships inside it", "pip install 'dpmic[demo]'"
+        ) from None
+    table = fair.load_pandas().data
+    columns = tuple(
+        Column(name, np.array(table[name], np.float64), interval) for name, interval in FAIR.items()
+    )
+    pairs = tuple(combinations(range(len(columns)), 2))
+    return Collection("Fair", len(table), columns, pairs)
+
+
+def baseball() -> Collection:
+    """Return the paper's pairs of statistics, with bounds from what a statistic is."""
+    return _stated(collections.baseball(), lambda name: NOT_COUNTS.get(name, COUNT))
+
+
+def spellman() -> Collection:
+    """Return the paper's pairs of time points, with bounds for a logarithm of a ratio."""
+    return _stated(collections.spellman4381(), lambda _: LOG_RATIO)
+
+
+def _stated(collection: Collection, bounds: Callable[[str], Interval]) -> Collection:
+    columns = (replace(column, interval=bounds(column.name)) for column in collection.columns)
+    return replace(collection, columns=tuple(columns))
