@@ -142,7 +142,7 @@ def test_a_ledger_is_made_and_shown(run, tmp_path):
     _, out, _ = run("ledger", "show", "p.ledger")
     out = " ".join(out.split())
     assert "epsilon 1.5 of 3 spent" in out
-    assert "visits: micr-laplace of" in out
+    assert "visits: capped-laplace of" in out
     assert "theirs: a question of" in out
     content = json.loads(run("ledger", "show", "p.ledger", "--json")[1])
     assert content["spent"] == ledger.spent

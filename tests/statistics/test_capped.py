@@ -312,8 +312,8 @@ def test_counts_are_enough(rng, tmp_path):
         stored = dpmic.CountTable.from_bytes(table.to_bytes())
         for a, b in itertools.permutations(box, 2):
             held = dpmic.micc(a, b, data=frame, bounds=(box[a], box[b]), axes=axes)
-            counted = dpmic.micc(a, b, data=stored, axes=axes)
-            assert counted == held
+            assert dpmic.micc(a, b, data=stored, axes=axes) == held
+            assert dpmic.micc(a, b, data=stored) == held
 
 
 def test_a_table_of_micc_has_no_cells_of_micr(rng):
@@ -322,12 +322,14 @@ def test_a_table_of_micc_has_no_cells_of_micr(rng):
     table.update(pa.table({"x": rng.random(50), "y": rng.random(50)}))
     with pytest.raises(dpmic.InputError, match="grids of micc"):
         dpmic.micr("x", "y", data=table)
-    with pytest.raises(dpmic.ParameterError, match="neither"):
+    with pytest.raises(dpmic.ParameterError, match="none"):
         dpmic.CountTable(box, statistic="micc", B=20)
     with pytest.raises(dpmic.ParameterError, match="wide"):
         dpmic.CountTable(box, statistic="micc", axes="wide")
     with pytest.raises(dpmic.InputError, match="other grids"):
         dpmic.micc("x", "y", data=table, axes="linear")
+    with pytest.raises(dpmic.ParameterError, match="linear axes"):
+        dpmic.CountTable(box, B=20, axes="any")
 
 
 def test_options_are_checked(rng):

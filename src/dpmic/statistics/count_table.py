@@ -79,8 +79,8 @@ class CountTable:
         Only pairs of this column with others are counted; by default all pairs.
     statistic : {"micr", "micc"}
         Whose grids; those of micc have no B and no c, and take 8 MB a pair.
-    axes : {"any", "linear"}
-        Of micc: the scales on which axes are cut.
+    axes : {"any", "linear"}, optional
+        Of micc: the scales on which axes are cut, by default "any".
 
     Examples
     --------
@@ -102,7 +102,7 @@ class CountTable:
         master: Master = "reshef",
         target: str | None = None,
         statistic: CountedStatistic = "micr",
-        axes: Axes = "any",
+        axes: Axes | None = None,
     ) -> None:
         family = checked_family(statistic, B=B, c=c, master=master, axes=axes)
         self._begin(Grids.checked(bounds, family, target=target))
@@ -182,7 +182,7 @@ class CountTable:
 
     @property
     def nbytes(self) -> int:
-        """The memory of the counts; it depends on B, c and the number of pairs alone."""
+        """The memory of the counts; it depends on the grids and the number of pairs alone."""
         return self._counts.nbytes
 
     def update(self, batch: Any) -> None:

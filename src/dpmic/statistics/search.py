@@ -81,7 +81,7 @@ class Search:
         n, counts, swapped = table.counts(x, y)
         along = [range_maps(table.bounds[name], family.axes) for name in (x, y)]
         layout, (i, j) = family.layout, maps[::-1] if swapped else maps
-        own = counts.reshape(-1, layout.starts[-1])[i * len(along[0]) + j]
+        own = counts.reshape(-1, layout.starts[-1])[family.map_pairs.index((i, j))]
         a, b = (
             RangeAxis.of(np.empty(0), each[at], layout.plan.sizes)
             for each, at in zip(along, maps, strict=True)
