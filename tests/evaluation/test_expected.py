@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import dpmic
 from dpmic.evaluation import expected, figures, reproduce, tuning
 from dpmic.evaluation.expected import EPSILONS, Sampling, measure, strata
 from dpmic.evaluation.jobs import Run
@@ -15,7 +16,7 @@ from dpmic.parameters import expected as known_errors
 from dpmic.parameters import provenance
 from dpmic.parameters.expected import Surface
 from dpmic.parameters.tuned import Calibration
-from dpmic.privacy import MICeLaplace, MICrLaplace
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace
 
 
 class TestNoise:
@@ -52,6 +53,23 @@ class TestNoise:
                 setting.calibration,
             )
 
+    def test_a_default_release_of_a_capped_score(self):
+        release = expected._Default.at(lambda e: CappedLaplace(e, SQUARE), 337, 0.4)
+        setting = CappedLaplace(0.4, SQUARE).setting(337)
+        assert release.choice == setting.limits
+        assert (release.scale, release.calibration) == (setting.noise.scale, setting.calibration)
+
+    def test_each_score_is_the_mechanisms(self):
+        kinds = (*expected.CAPPED, *expected.MATRICES)
+        wanted = [(kind(1.0).name, expected._Default.at(kind, 60, 1.0).choice) for kind in kinds]
+        drawn, again = np.random.default_rng(0), np.random.default_rng(0)
+        found = expected.sample_scores(drawn, noisy(12, 0.8), 60, 1, wanted)["scores"]
+        (capped,), (micr,), _ = found
+        x, y = noisy(12, 0.8).sample(60, again)
+        assert capped == dpmic.micc(x, y, bounds=SQUARE, cap=wanted[0][1].cap).mic
+        choice = wanted[1][1]
+        assert micr == dpmic.micr(x, y, bounds=SQUARE, B=choice.B, c=choice.c).mic
+
 
 class TestWeights:
     def test_the_quantile_counts_weights(self):
@@ -87,14 +105,15 @@ def few():
 
 def test_more_records_and_more_epsilon_err_less(run):
     rows = measure(run, Sampling(few(), (0.05, 0.1, 1.0, 10.0), {25: 4, 400: 4}))
-    assert len(rows) == 3 * 2 * 4
+    assert len(rows) == 4 * 2 * 4
     at = {(row["mechanism"], row["n"], row["epsilon"]): row["value"] for row in rows}
     assert at["micr-geometric", 400, 10.0] < at["micr-geometric", 400, 0.1]
-    for mechanism in ("micr-laplace", "mice-laplace"):
+    for mechanism in ("capped-laplace", "micr-laplace", "mice-laplace"):
         for epsilon in (0.1, 1.0):
             assert at[mechanism, 400, epsilon] < at[mechanism, 25, epsilon]
             assert at[mechanism, 400, 10.0] < at[mechanism, 400, epsilon]
     assert at["micr-laplace", 400, 0.1] < at["mice-laplace", 400, 0.1]
+    assert at["capped-laplace", 400, 0.1] < at["micr-laplace", 400, 0.1]
     assert measure(run, Sampling(few(), (0.05, 0.1, 1.0, 10.0), {25: 4, 400: 4})) == rows
 
 
@@ -104,6 +123,7 @@ def test_guessing(run):
     assert found["mean"] == pytest.approx(wsum(np.abs(targets - 0.5), targets), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_package_can_read_what_the_command_writes(run, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "drawn", lambda *_: iter(()))
     monkeypatch.setattr(reproduce, "family", lambda _: few())
@@ -115,7 +135,7 @@ def test_the_package_can_read_what_the_command_writes(run, tmp_path, monkeypatch
     assert set(stored) == set(known_errors._stored())
     assert set(stored["provenance"]) == set(provenance("errors"))
     assert text.count('{"mechanism"') == text.count("\n  {") == len(stored["rows"])
-    for mechanism in ("micr-laplace", "mice-laplace"):
+    for mechanism in ("capped-laplace", "micr-laplace", "mice-laplace"):
         surface = Surface.of([row for row in stored["rows"] if row["mechanism"] == mechanism])
         assert tuple(surface.epsilon) == EPSILONS
         assert tuple(surface.n) == (25, 250, 1000)

@@ -101,8 +101,8 @@ class TestUnseen:
 def test_a_table_of_little_effort(run):
     sampling = Sampling(few(), unseen((0.1,)), {25: 3, 400: 3})
     rows, judged = measure(run, sampling)
-    assert len(rows) == 2 * (4 + 4 + 5)
-    assert len(judged) == 2 * 3 * 3
+    assert len(rows) == 2 * (6 + 4 + 4 + 5)
+    assert len(judged) == 2 * 4 * 3
     for row in judged:
         shares = [row[f"left out, {level:.0%}"] for level in LEVELS]
         assert 0 <= shares[0] <= shares[1] <= shares[2] <= shares[3] <= 1

@@ -15,23 +15,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.evaluation.expected import sample_scores, sample_values, strata
+from dpmic.evaluation.expected import (
+    CAPPED,
+    MATRICES,
+    Kind,
+    halved,
+    sample_scores,
+    sample_values,
+    strata,
+)
 from dpmic.evaluation.jobs import Run, Task
+from dpmic.evaluation.parameters import SMALLER
 from dpmic.evaluation.relationships import NoisyFunction
-from dpmic.evaluation.scoring import SQUARE, Choice
+from dpmic.evaluation.scoring import SQUARE, Setting, setting_of
 from dpmic.evaluation.tables import Table
 from dpmic.evaluation.tuning import mic_stars
 from dpmic.evaluation.unseen import FITTED_MARGINS, UNSEEN_MARGINS, Reshaped
 from dpmic.parameters.interval import KNOTS, Scores
 from dpmic.parameters.value_noise import ValueNoise
-from dpmic.privacy import MICeLaplace, MICrGeometric, MICrLaplace
+from dpmic.privacy import CappedLaplace, MICrGeometric
 
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 """Those of the table of grids; beyond it grids stay, and scores without noise with them."""
-NOISY_EPSILONS = (*EPSILONS, 10.0)
-"""Those of noisy histograms, whose scores have their noise."""
+OTHER_EPSILONS = {
+    CappedLaplace.name: (*SMALLER, *EPSILONS),
+    MICrGeometric.name: (*EPSILONS, 10.0),
+}
+"""Caps change further down; and scores of noisy histograms have their noise."""
 JUDGED = (0.1, 1.0, 10.0)
 LEVELS = (0.5, 0.8, 0.95, 0.99)
 REACH = 0.12
@@ -86,9 +98,9 @@ def measure(run: Run, sampling: Sampling) -> tuple[Table, Table]:
     rows: Table = []
     judged: Table = []
     for n in sampling.iterations:
-        for found in (*_laplace(run, sampling, n), *_counts(run, sampling, n)):
+        for found in (each for simulate in SIMULATIONS for each in simulate(run, sampling, n)):
             where = {"mechanism": found.mechanism, "n": n, "epsilon": found.epsilon}
-            if found.epsilon in (EPSILONS if found.noise.kind == "laplace" else NOISY_EPSILONS):
+            if found.epsilon in OTHER_EPSILONS.get(found.mechanism, EPSILONS):
                 fitted = fit(found.scores[which > 0], targets[which > 0])
                 rows.append({**where, **{name: _rounded(v) for name, v in vars(fitted).items()}})
             if found.epsilon in JUDGED:
@@ -156,17 +168,28 @@ def _judged(found: _Simulated, targets: Floats, which: NDArray[np.int64]) -> dic
     }
 
 
-def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
-    """Score samples once on every default grid; noise is added later."""
-    losses = tuple(sorted({*EPSILONS, *JUDGED}))
-    settings: list[tuple[Any, Choice, float]] = []
-    for kind in (lambda e: MICrLaplace(e, SQUARE), MICeLaplace):
-        for epsilon in losses:
+def _matrices(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
+    return _laplace(run, "intervals", sampling, (n, sampling.iterations[n]), MATRICES)
+
+
+def _capped(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
+    return _laplace(run, "intervals, capped", sampling, (n, halved(sampling.iterations[n])), CAPPED)
+
+
+def _laplace(
+    run: Run, stage: str, sampling: Sampling, effort: tuple[int, int], kinds: Sequence[Kind]
+) -> Iterator[_Simulated]:
+    """Score samples once with every default setting; noise is added later."""
+    n, iterations = effort
+    settings: list[tuple[Any, Setting, float]] = []
+    for kind in kinds:
+        losses = OTHER_EPSILONS.get(kind(1.0).name, EPSILONS)
+        for epsilon in sorted({*losses, *JUDGED}):
             mechanism = kind(epsilon)
             setting = mechanism.setting(n)
-            settings.append((mechanism, Choice.of(setting.limits), setting.noise.scale))
+            settings.append((mechanism, setting_of(setting.limits), setting.noise.scale))
     wanted = tuple(dict.fromkeys((mechanism.name, choice) for mechanism, choice, _ in settings))
-    found = _stacked(run, "intervals", sampling, n, sampling.iterations[n], sample_scores, wanted)
+    found = _stacked(run, stage, sampling, n, iterations, sample_scores, wanted)
     known = dict(zip(wanted, found["scores"], strict=True))
     for mechanism, choice, scale in settings:
         own = known[mechanism.name, choice]
@@ -175,7 +198,8 @@ def _laplace(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
 
 def _counts(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
     """Draw noisy histograms, which are searched anew for every epsilon."""
-    settings = [(e, MICrGeometric(e, SQUARE).setting(n)) for e in NOISY_EPSILONS]
+    losses = OTHER_EPSILONS[MICrGeometric.name]
+    settings = [(e, MICrGeometric(e, SQUARE).setting(n)) for e in losses]
     sizes = tuple((epsilon, (setting.m, setting.limits.B)) for epsilon, setting in settings)
     iterations = max(2, sampling.iterations[n] // 2)
     found = _stacked(run, "intervals, noisy counts", sampling, n, iterations, sample_values, sizes)
@@ -199,3 +223,7 @@ def _stacked(
     ]
     results = run.results(f"{stage}, n = {n}", tasks)
     return {name: np.stack([r[name] for r in results], axis=1) for name in results[0]}
+
+
+SIMULATIONS = (_capped, _matrices, _counts)
+"""Each yields the scores of one kind of mechanism at every epsilon."""

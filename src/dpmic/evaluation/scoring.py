@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpmic._validate import Bounds, Limits
 from dpmic.evaluation import simulation
-from dpmic.statistics.capped import CappedColumn, search, tabulated
+from dpmic.statistics.capped import CapLimits, CappedColumn, search, tabulated
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.maps import Axes
 from dpmic.statistics.search import Search
@@ -45,6 +45,15 @@ class Choice:
     def cost(self) -> float:
         """About how long the search takes, c^2 B^2.5 (Reshef et al. 2016, appendix H.1)."""
         return float(self.c**2 * self.B**2.5)
+
+
+Setting = Choice | CapLimits
+"""What a score depends on beside the data: grids, or a cap."""
+
+
+def setting_of(limits: Limits | CapLimits) -> Setting:
+    """Return the setting of a search."""
+    return limits if isinstance(limits, CapLimits) else Choice.of(limits)
 
 
 def micc(points: Points, bounds: Bounds, caps: Sequence[float], axes: Axes) -> list[float]:

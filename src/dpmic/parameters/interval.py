@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmic.parameters import stored
-from dpmic.parameters.tuned import corners
+from dpmic.parameters.tuned import corners, within_table
 from dpmic.parameters.value_noise import ValueNoise
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,8 @@ class Scores:
 def lookup(mechanism: str, n: float, epsilon: float) -> Scores:
     """Return the scores of a default release, interpolated in log n and log epsilon.
 
-    Outside of what was :func:`simulated` the nearest entry holds.
+    Outside of what was :func:`simulated` the nearest entry holds; of capped scores that of the
+    same n epsilon, which has the same cap.
 
     Examples
     --------
@@ -86,6 +87,8 @@ def lookup(mechanism: str, n: float, epsilon: float) -> Scores:
     >>> bool((few.below > many.below).all())
     True
     """
+    if mechanism == "capped-laplace":
+        n, epsilon = within_table(n, epsilon)
     rows = _rows()[mechanism]
     axes = tuple(sorted({key[i] for key in rows}) for i in (0, 1))
     around = corners(axes[0], axes[1], n, epsilon)

@@ -132,7 +132,7 @@ def lookup_capped(n: int, epsilon: float) -> TunedCap:
     >>> lookup_capped(1000, 0.1).cap, lookup_capped(1000, 1.0).cap
     (4.0, 6.5)
     """
-    between = _between("capped-laplace", *_within_table(n, epsilon))
+    between = _between("capped-laplace", *within_table(n, epsilon))
     return TunedCap(
         cap=round(2 * between["cap"]) / 2,
         calibration=_calibration(between, n),
@@ -147,13 +147,13 @@ def best_laplace(n: int, epsilon: float) -> str:
     >>> best_laplace(1000, 0.1)
     'capped-laplace'
     """
-    at, losses = _within_table(n, epsilon), _stored()["epsilon"]
+    at, losses = within_table(n, epsilon), _stored()["epsilon"]
     place = at[0], min(max(at[1], losses[0]), losses[-1])
     names = "capped-laplace", "micr-laplace"
     return min(names, key=lambda name: _between(name, *place)["wsum_value"])
 
 
-def _within_table(n: int, epsilon: float) -> tuple[float, float]:
+def within_table(n: float, epsilon: float) -> tuple[float, float]:
     """Return where an n above the table is looked up: at its end, with the same n epsilon."""
     largest = _stored()["n"][-1]
     return (n, epsilon) if n <= largest else (largest, epsilon * n / largest)

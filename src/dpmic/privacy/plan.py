@@ -11,6 +11,7 @@ from dpmic._format import format_ceil
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
+from dpmic.privacy._auto import of_least_error
 from dpmic.privacy._guards import open_privately, private
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.query import Terms, checked_rows
@@ -94,7 +95,8 @@ def plan(
     Returns
     -------
     Plan
-        A row for each mechanism: ``plan["micr-laplace"].value``.
+        A row for each mechanism: ``plan["capped-laplace"].value``. The note of one says that the
+        default, ``mechanism="auto"``, takes it.
     TablePlan
         With ``candidates``: the noise and the error of a value, and the chance of a strong pair.
 
@@ -102,9 +104,9 @@ def plan(
     --------
     >>> import dpmic
     >>> planned = dpmic.plan(1000, 1.0)
-    >>> round(planned["micr-laplace"].value, 2), round(planned["mice-laplace"].value, 2)
-    (0.04, 0.12)
-    >>> dpmic.plan(epsilon=1.0, error=0.05)["micr-laplace"].n in range(650, 800)
+    >>> round(planned["capped-laplace"].value, 2), round(planned["mice-laplace"].value, 2)
+    (0.03, 0.12)
+    >>> dpmic.plan(epsilon=1.0, error=0.05)["capped-laplace"].n in range(250, 400)
     True
     >>> planned = dpmic.plan(5000, 1.0, candidates=36, top=5)
     >>> planned.half_width < 0.1, planned.chance > 0.9
@@ -177,7 +179,9 @@ class _Given:
             made = _made(mechanism, epsilon, self.rows)
             setting = made.setting(n)
             found["scale"] = setting.noise.scale
-            remarks = surface.beyond(n, epsilon / self.rows), self._blind(found)
+            chosen = of_least_error(n, epsilon / self.rows) == mechanism
+            default = "what `mechanism='auto'` takes here" if chosen else ""
+            remarks = default, surface.beyond(n, epsilon / self.rows), self._blind(found)
             unit = "the scale of its noise is in counts of records" if made.counts else ""
             notes = (note, *remarks, _refused(made, setting), unit)
             note = with_code("; ".join(filter(None, notes)))

@@ -82,7 +82,7 @@ ROWS = as_metadata(Form(PLAIN.keep, PLAIN.write, _expected))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Result):
-    """The expected error of every mechanism; ``plan["micr-laplace"]`` is one row.
+    """The expected error of every mechanism; ``plan["capped-laplace"]`` is one row.
 
     Attributes
     ----------
