@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import naive
@@ -284,6 +285,28 @@ def test_above_the_table_f_is_computed_to_the_same_bits(monkeypatch, rng):
     capped._xlogx.cache_clear()
     assert score(x, y) == looked_up
     capped._xlogx.cache_clear()
+
+
+def test_f_without_a_table_errs_as_the_proof_allows(rng):
+    """At most 3 units, by the compiler's log2; exactly m log2 m in 60 digits."""
+    with localcontext(Context(prec=60)):
+        for n in (2**21, 2**25, 2**31 - 1):
+            unit, none = unit_of(n), np.empty(0)
+            for m in (0, 1, 2, 3, n - 1, n, *rng.integers(4, n, 300).tolist()):
+                exact = m * Decimal(m).ln() / Decimal(2).ln() if m else Decimal(0)
+                found = Decimal(float(_kernels.critics.xlogx(np.int32(m), none, unit)))
+                assert found % Decimal(unit) == 0
+                assert abs(found - exact) <= 3 * Decimal(unit)
+
+
+def test_more_records_than_are_exact_are_refused(rng):
+    table = dpmic.CountTable({"x": (0, 1), "y": (0, 1)}, statistic="micc", axes="linear")
+    table.update(pa.table({"x": rng.random(1000), "y": rng.random(1000)}))
+    for _ in range(21):
+        table += table
+    assert 0 <= dpmic.micc("x", "y", data=table).mic <= 1
+    with pytest.raises(dpmic.InputError, match="counts at most 2147483647"):
+        table += table
 
 
 def test_numbers_are_multiples_of_the_unit():

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpmic import _kernels, _validate
 from dpmic._validate import Interval, Limits, Master
 from dpmic.errors import InputError, ParameterError, safe_repr, with_code
-from dpmic.statistics.capped import Tabulated, capped_axis, columns_of
+from dpmic.statistics.capped import MOST_RECORDS, Tabulated, capped_axis, columns_of
 from dpmic.statistics.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
 from dpmic.statistics.maps import MICR_MAPS, Axes, Refinement, range_maps
 from dpmic.statistics.records import Counted, Records, narrowed
@@ -208,6 +208,9 @@ class Cells:
 class RangeGrids:
     """The grids of MICr, under every pair of maps."""
 
+    most_records: ClassVar[int] = 2**40
+    """Beyond it the proof of rounding ends (docs/proofs/rounding.md), and sums may wrap."""
+
     limits: Limits
     axes: Axes = "linear"
 
@@ -263,6 +266,8 @@ def _mapped(grids: RangeGrids, interval: Interval) -> Refinement:
 @dataclass(frozen=True)
 class CappedGrids:
     """The grids of micc, under every map."""
+
+    most_records: ClassVar[int] = MOST_RECORDS
 
     axes: Axes = "any"
 
@@ -443,7 +448,9 @@ def grids_of(facts: Any) -> Grids:
     """Read the grids of a stored table, as carefully as those of a new one."""
     bounds = dict(zip(facts["columns"], facts["bounds"], strict=True))
     axes = countable_axes(facts.get("axes", "linear"))
-    family: Family = CappedGrids(axes)
-    if "statistic" not in facts:
+    family: Family
+    if _validate.choice(facts.get("statistic", "micr"), "statistic", CountedStatistic) == "micc":
+        family = CappedGrids(axes)
+    else:
         family = RangeGrids(fixed_limits(facts["B"], facts["c"], facts["master"]), axes)
     return Grids.checked(bounds, family, target=facts["target"])

@@ -77,7 +77,7 @@ def public_maps(interval: Interval) -> tuple[Map, ...]:
     centre = min(max(0.0, low), high)
     reach = max(high - centre, centre - low)
     bent = [Map(low, high, centre, reach * 4.0**-j) for j in BENDS]
-    sides = [2 * reach * 4.0**-j for j in ZOOMS]
+    sides = [reach * 2.0 ** (1 - 2 * j) for j in ZOOMS]
     near = [Map(max(low, centre - side), min(high, centre + side)) for side in sides]
     return (Map(low, high), *bent, *near)
 
