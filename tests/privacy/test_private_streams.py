@@ -357,7 +357,7 @@ def test_the_first_line_of_a_text_is_not_shown(tmp_path, line, opened):
     ):
         with pytest.raises(dpmic.InputError) as refused:
             call()
-        shown = everything(refused.value)
+        shown = everything(refused.value).replace(str(path), "")  # which may hold any number
         assert not any(value in shown for value in ("xerxes", "34", "5000", "2020"))
 
 
