@@ -21,11 +21,8 @@ LOG = Path(__file__).parents[1] / "docs/results/audit.txt"
 BOX = ((0, 1), (0, 1))
 NOISY = {"allow_noisy": True}
 MECHANISMS = {
-    "capped-laplace, axes linear": (CappedLaplace(1.0, BOX, axes="linear", **NOISY), 26),
     "capped-laplace, axes any": (CappedLaplace(1.0, BOX, **NOISY), 26),
     "capped-laplace, axes wide": (CappedLaplace(1.0, BOX, axes="wide", **NOISY), 26),
-    "capped-laplace, cap 5": (CappedLaplace(1.0, BOX, cap=5, **NOISY), 26),
-    "micr-laplace, axes linear": (MICrLaplace(1.0, BOX, axes="linear", **NOISY), 25),
     "micr-laplace, axes any": (MICrLaplace(1.0, BOX, **NOISY), 25),
     "mice-laplace": (MICeLaplace(1.0, B=4, c=1, **NOISY), 6),
     "micr-geometric": (MICrGeometric(1.0, BOX, m=2, B=4, **NOISY), 25),

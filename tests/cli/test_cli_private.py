@@ -330,7 +330,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
         ([*RELEASE, "--yes", "--person", "nobody"], "column 'nobody': there is no such column"),
         ([*RELEASE, *SURE, "--ledger", "no.ledger"], "dpmic ledger create no.ledger --epsilon 3"),
         (
-            [*SCREEN, *SURE, "--top", "2", "--epsilon", "0.1"],
+            [*SCREEN, *SURE, "--top", "2", "--epsilon", "0.01"],
             "or --allow-noisy to publish anyway",
         ),
         ([*SCREEN, *SURE], "--top, --all: one of both is needed"),
@@ -402,7 +402,7 @@ def test_more_rows_of_a_person_than_agreed_are_not_used(run, tmp_path):
 
 def test_a_useless_screening_is_refused_before_consent(answering, run):
     ledger = budget(run)
-    given = (*SCREEN, "--top", "2", "--epsilon", "0.1", SURE[0], "--ledger", "p.ledger")
+    given = (*SCREEN, "--top", "2", "--epsilon", "0.01", SURE[0], "--ledger", "p.ledger")
     given += ("--dataset", "2026")
     code, out, err = answering("y\n", *given)
     assert (code, out) == (2, "")

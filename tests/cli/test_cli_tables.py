@@ -123,9 +123,9 @@ def test_plans(run):
     assert "micr-geometric" in out
     planned = dpmic.plan(1000, 1.0)
     found = json.loads(run("plan", "--n", "1000", "--epsilon", "1", "--json")[1])
-    assert found["rows"][0]["value"] == planned["micr-laplace"].value
+    assert found["rows"][0]["value"] == planned["capped-laplace"].value
     rows = lines(run("plan", "--epsilon", "1", "--error", "0.05", "--csv")[1])
-    assert int(rows[0]["n"]) == dpmic.plan(epsilon=1.0, error=0.05)["micr-laplace"].n
+    assert int(rows[0]["n"]) == dpmic.plan(epsilon=1.0, error=0.05)["capped-laplace"].n
     noisy = run("plan", "--n", "30", "--epsilon", "0.1")[1]
     assert "is refused unless you pass --allow-noisy." in noisy
     assert dpmic.plan(30, 0.1)["micr-laplace"].note.endswith("you pass allow_noisy=True")
@@ -142,7 +142,7 @@ def test_a_ledger_is_made_and_shown(run, tmp_path):
     _, out, _ = run("ledger", "show", "p.ledger")
     out = " ".join(out.split())
     assert "epsilon 1.5 of 3 spent" in out
-    assert "visits: micr-laplace of" in out
+    assert "visits: capped-laplace of" in out
     assert "theirs: a question of" in out
     content = json.loads(run("ledger", "show", "p.ledger", "--json")[1])
     assert content["spent"] == ledger.spent

@@ -357,7 +357,7 @@ def test_the_first_line_of_a_text_is_not_shown(tmp_path, line, opened):
     ):
         with pytest.raises(dpmic.InputError) as refused:
             call()
-        shown = everything(refused.value)
+        shown = everything(refused.value).replace(str(path), "")  # which may hold any number
         assert not any(value in shown for value in ("xerxes", "34", "5000", "2020"))
 
 
@@ -396,7 +396,9 @@ def test_a_table_with_a_target_is_screened_by_it(people):
 
 def test_mechanisms_by_name_say_why_they_take_no_table(people):
     for name in ("mice-laplace", "micr-geometric"):
-        with pytest.raises(dpmic.ParameterError, match="micr-laplace"):
+        with pytest.raises(
+            dpmic.ParameterError, match="counts are not enough|counted on other grids"
+        ):
             dpmic.release(
                 "age", "pay", data=counted(people), epsilon=1.0, mechanism=name, allow_noisy=True
             )

@@ -327,7 +327,7 @@ def test_the_opendp_map_never_understates(m, n):
         ({"B": 3}, "B = 3"),
         ({"c": 0}, "c = 0"),
         ({"c": math.inf}, "c = inf: the time of that search would depend on the data"),
-        ({"data": FRAME[:3]}, "n = 3: micr-laplace needs at least 4 records"),
+        ({"data": FRAME[:3]}, "n = 3: capped-laplace needs at least 4 records"),
         ({"data": FRAME[:5], "bounds": None, "mechanism": "mice-laplace"}, "at least 6 records"),
         ({"data": FRAME.assign(age="a")}, "age has dtype"),
         ({"person": "nobody"}, "person = 'nobody': there is no such column"),

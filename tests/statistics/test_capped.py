@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import naive
@@ -286,6 +287,28 @@ def test_above_the_table_f_is_computed_to_the_same_bits(monkeypatch, rng):
     capped._xlogx.cache_clear()
 
 
+def test_f_without_a_table_errs_as_the_proof_allows(rng):
+    """At most 3 units, by the compiler's log2; exactly m log2 m in 60 digits."""
+    with localcontext(Context(prec=60)):
+        for n in (2**21, 2**25, 2**31 - 1):
+            unit, none = unit_of(n), np.empty(0)
+            for m in (0, 1, 2, 3, n - 1, n, *rng.integers(4, n, 300).tolist()):
+                exact = m * Decimal(m).ln() / Decimal(2).ln() if m else Decimal(0)
+                found = Decimal(float(_kernels.critics.xlogx(np.int32(m), none, unit)))
+                assert found % Decimal(unit) == 0
+                assert abs(found - exact) <= 3 * Decimal(unit)
+
+
+def test_more_records_than_are_exact_are_refused(rng):
+    table = dpmic.CountTable({"x": (0, 1), "y": (0, 1)}, statistic="micc", axes="linear")
+    table.update(pa.table({"x": rng.random(1000), "y": rng.random(1000)}))
+    for _ in range(21):
+        table += table
+    assert 0 <= dpmic.micc("x", "y", data=table).mic <= 1
+    with pytest.raises(dpmic.InputError, match="counts at most 2147483647"):
+        table += table
+
+
 def test_numbers_are_multiples_of_the_unit():
     for n in (2, 1000, 2**20, 6_000_000, 2**31 - 1):
         unit = unit_of(n)
@@ -312,8 +335,8 @@ def test_counts_are_enough(rng, tmp_path):
         stored = dpmic.CountTable.from_bytes(table.to_bytes())
         for a, b in itertools.permutations(box, 2):
             held = dpmic.micc(a, b, data=frame, bounds=(box[a], box[b]), axes=axes)
-            counted = dpmic.micc(a, b, data=stored, axes=axes)
-            assert counted == held
+            assert dpmic.micc(a, b, data=stored, axes=axes) == held
+            assert dpmic.micc(a, b, data=stored) == held
 
 
 def test_a_table_of_micc_has_no_cells_of_micr(rng):
@@ -322,12 +345,14 @@ def test_a_table_of_micc_has_no_cells_of_micr(rng):
     table.update(pa.table({"x": rng.random(50), "y": rng.random(50)}))
     with pytest.raises(dpmic.InputError, match="grids of micc"):
         dpmic.micr("x", "y", data=table)
-    with pytest.raises(dpmic.ParameterError, match="neither"):
+    with pytest.raises(dpmic.ParameterError, match="none"):
         dpmic.CountTable(box, statistic="micc", B=20)
     with pytest.raises(dpmic.ParameterError, match="wide"):
         dpmic.CountTable(box, statistic="micc", axes="wide")
     with pytest.raises(dpmic.InputError, match="other grids"):
         dpmic.micc("x", "y", data=table, axes="linear")
+    with pytest.raises(dpmic.ParameterError, match="linear axes"):
+        dpmic.CountTable(box, B=20, axes="any")
 
 
 def test_options_are_checked(rng):

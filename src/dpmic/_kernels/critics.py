@@ -126,8 +126,8 @@ def _minimise(
             lower[t] += a
     for t in range(size):
         values[t] = above[t] if above[t] < below[t] else below[t]
-    # Fibonacci search. Open intervals (low, low + a + b) hold the minimum; a >= b are neighbouring
-    # Fibonacci numbers, the two points within lie b and a above low.
+    # Fibonacci search: the open interval (low, low + a + b) holds a minimum, and was looked into at
+    # b and at a above low. a >= b are neighbouring Fibonacci numbers.
     a, b = 1, 1
     while a + b < critics.shape[0] + 1:
         a, b = a + b, a
@@ -140,7 +140,7 @@ def _minimise(
     for t in range(size):
         least_two = at_left[t] if at_left[t] < at_right[t] else at_right[t]
         values[t] = least_two if least_two < values[t] else values[t]
-    while b > 1 or a > b:
+    while b > 1:
         a, b = b, a - b
         for t in range(size):
             to_left = at_left[t] <= at_right[t]

@@ -102,10 +102,15 @@ def lookup(mechanism: str, n: int, epsilon: float) -> Tuned:
         B=float(math.floor(math.exp(between["B"]) + 1e-9)),
         c=float(round(between["c"])),
         lmax=None if columns is None else math.floor(math.exp(columns) + 1e-9),
-        calibration=Calibration()
-        if n > _stored()["n"][-1]
-        else Calibration(between["low"], between["high"], between["spread"]),
+        calibration=_calibration(between, n),
     )
+
+
+def _calibration(between: dict[str, float], n: float) -> Calibration:
+    """Return the calibration of an entry; above the largest n the plain one."""
+    if n > _stored()["n"][-1]:
+        return Calibration()
+    return Calibration(between["low"], between["high"], between["spread"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +135,7 @@ def lookup_capped(n: int, epsilon: float) -> TunedCap:
     between = _between("capped-laplace", *within_table(n, epsilon))
     return TunedCap(
         cap=round(2 * between["cap"]) / 2,
-        calibration=Calibration()
-        if n > _stored()["n"][-1]
-        else Calibration(between["low"], between["high"], between["spread"]),
+        calibration=_calibration(between, n),
     )
 
 

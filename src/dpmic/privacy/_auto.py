@@ -1,21 +1,24 @@
 """Which mechanism scores a pair: a public function of n, epsilon, options and where data are.
 
-Without wishes it is the one with the smaller error at that n and epsilon, by simulation
-(:mod:`dpmic.parameters.tuned`): capped information, except where n epsilon is very large.
+Unless an option or a count table decides, it is the one with the smaller error at that n and
+epsilon, by simulation (:mod:`dpmic.parameters.tuned`). In the present table that is capped
+information everywhere; beyond 2^31 - 1 records it is MICr.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.parameters import tuned
 from dpmic.privacy._geometric import MICrGeometric
+from dpmic.privacy._guards import open_privately
 from dpmic.privacy._laplace import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import Mechanism
 from dpmic.privacy.query import TERMS, Terms
-from dpmic.statistics.capped import MOST_RECORDS
+from dpmic.privacy.sensitivity import MAX_CAPPED_N
 from dpmic.statistics.fixed_grids import CappedGrids
 from dpmic.statistics.sources import Counting, Found
 
@@ -23,7 +26,7 @@ MECHANISMS: dict[str, type[Any]] = {
     kind.name: kind for kind in (CappedLaplace, MICrLaplace, MICeLaplace, MICrGeometric)
 }
 
-OF_MICR = {"B", "c", "master", "statistic"}
+MICR_OPTIONS = {"B", "c", "master", "statistic"}
 """Options that only MICr has, of the two that "auto" chooses from."""
 
 
@@ -43,13 +46,14 @@ def resolve(
     if isinstance(source, Counting) and source.grids is not None:
         capped = isinstance(source.grids.family, CappedGrids)
         return CappedLaplace.name if capped else MICrLaplace.name
-    if OF_MICR & options.keys():
+    if MICR_OPTIONS & options.keys():
         return MICrLaplace.name
     if "cap" in options or options.get("axes") == "wide":
         return CappedLaplace.name
     if isinstance(source, Counting) and source.once:
         return CappedLaplace.name  # whose grids do not depend on n
-    return of_least_error(max(source.n, CappedLaplace.least_n), epsilon)  # fewer are refused later
+    n = open_privately(lambda: source.n)
+    return of_least_error(max(n, CappedLaplace.least_n), epsilon)  # fewer are refused later
 
 
 def of_least_error(n: int, epsilon: float) -> str:
@@ -60,38 +64,57 @@ def of_least_error(n: int, epsilon: float) -> str:
     >>> of_least_error(1000, 1.0)
     'capped-laplace'
     """
-    return tuned.best_laplace(n, epsilon) if n <= MOST_RECORDS else MICrLaplace.name
+    return tuned.best_laplace(n, epsilon) if n <= MAX_CAPPED_N else MICrLaplace.name
 
 
-def options_of_table(source: Found | Records, mechanism: str) -> dict[str, Any]:
-    """Return the options that a count table decides, of those that a mechanism has."""
+def choose(
+    mechanism: Any, source: Found | Records, terms: Terms, bounds: Any, options: dict[str, Any]
+) -> Mechanism:
+    """Return the mechanism that is meant, or refuse it; a count table has grids of its own."""
+    name = resolve(mechanism, options, source, terms.epsilon / terms.rows_per_person)
+    kind = MECHANISMS.get(name)
+    if kind is None:
+        names = " or ".join(map(repr, ("auto", *MECHANISMS)))
+        raise ParameterError(
+            f"mechanism = {safe_repr(mechanism)}", "it is not known", f"pass {names}"
+        )
+    own = kind.__dataclass_fields__.keys()
+    if kind.needs_bounds and isinstance(source, Counting):
+        bounds = source.bounds(bounds)
+    given = options if bounds is None else {**options, "bounds": _in_order(bounds, source)}
+    unknown = sorted(given.keys() - own)
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]} = {safe_repr(given[unknown[0]])}",
+            f"{name} has no such option",
+            f"pass some of {', '.join(own)}",
+        )
+    if kind.needs_bounds:
+        given = {"bounds": None, **given}  # None is refused with the reason
+    shared = {option: getattr(terms, option) for option in TERMS}
+    chosen: Mechanism = kind(**shared, **{**_of_table(source, own), **given})
+    return chosen
+
+
+def _of_table(source: Found | Records, own: Set[str]) -> dict[str, Any]:
+    """Return those of a mechanism's options that a count table decides."""
     if not isinstance(source, Counting) or source.grids is None:
         return {}
     facts = {"axes": "linear", **source.grids.family.facts()}
-    kind = MECHANISMS.get(mechanism)
-    fields = getattr(kind, "__dataclass_fields__", {})
-    return {name: value for name, value in facts.items() if name in fields and name != "statistic"}
+    facts.pop("statistic", None)  # of a table it is whose grids, of a mechanism what is published
+    return {name: value for name, value in facts.items() if name in own}
 
 
-def made(mechanism: Any, terms: Terms, bounds: Any, options: dict[str, Any]) -> Mechanism:
-    """Return a mechanism from its name and options, or refuse them."""
-    kind = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
-    if kind is None:
-        known = " or ".join(repr(known) for known in ("auto", *MECHANISMS))
-        raise ParameterError(
-            f"mechanism = {safe_repr(mechanism)}", "it is not known", f"pass {known}"
-        )
-    if bounds is not None:
-        options = {**options, "bounds": bounds}
-    unknown = sorted(options.keys() - kind.__dataclass_fields__.keys())
-    if unknown:
-        raise ParameterError(
-            f"{unknown[0]} = {safe_repr(options[unknown[0]])}",
-            f"{mechanism} has no such option",
-            f"pass some of {', '.join(kind.__dataclass_fields__)}",
-        )
-    if kind.needs_bounds:
-        options = {"bounds": None, **options}  # None is refused with the reason
-    shared = {option: getattr(terms, option) for option in TERMS}
-    made: Mechanism = kind(**shared, **options)
-    return made
+def _in_order(bounds: Any, source: Found | Records) -> Any:
+    """Return bounds that are given by name as those of x and of y."""
+    if not isinstance(bounds, Mapping) or isinstance(source, Records):
+        return bounds
+    names = source.names
+    for name in names:
+        if name not in bounds:
+            raise ParameterError(
+                f"bounds of {', '.join(map(safe_repr, bounds))}",
+                f"those of {safe_repr(name)} are missing",
+                "name both columns, or pass ((x0, x1), (y0, y1))",
+            )
+    return tuple(bounds[name] for name in names)

@@ -102,7 +102,7 @@ class MICrGeometric(Mechanism):
                 f"n = {setting.n}",
                 f"the counts would be little more than noise of scale {setting.noise.scale:.2g}",
                 with_code(
-                    "pass more data, a larger epsilon or `mechanism='micr-laplace'`, or "
+                    "pass more data, a larger epsilon or `mechanism='auto'`, or "
                     "`allow_noisy=True` to publish anyway"
                 ),
             )

@@ -158,7 +158,7 @@ class FixedGridMechanism(LaplaceMechanism):
 
     @abstractmethod
     def fixed_grids(self) -> Family:
-        """Return the grids for records whose number is not known yet, or refuse."""
+        """Return the grids where the number of records is not known yet, or refuse."""
 
     @abstractmethod
     def scores(
@@ -196,7 +196,7 @@ class FixedGridMechanism(LaplaceMechanism):
 
 @dataclass(frozen=True)
 class MICrLaplace(MatrixMechanism, FixedGridMechanism):
-    """MICr plus Laplace noise: of known bounds, and where n epsilon is very large.
+    """MICr plus Laplace noise: for MEV, TIC and MAS, or to set B and c.
 
     Its sensitivity, h2(1 / n), depends on neither B nor c (docs/proofs/micr-sensitivity.md).
 
@@ -277,12 +277,11 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         self, columns: Sequence[Floats], intervals: Intervals, pairs: Pairs, limits: Limits
     ) -> list[float]:
         """Compute the statistic of MICr; each column is binned once under each map."""
-        plan = steps(limits)
+        plan, under = steps(limits), self.grids(limits).map_pairs
         maps = [range_maps(ends, self.axes) for ends in intervals]
         each = zip(columns, maps, strict=True)
         axes = [RangeAxis.for_steps(values, own, plan) for values, some in each for own in some]
         size = len(maps[0])
-        under = [(a, b) for a in range(size) for b in range(size)]
         mapped = [(i * size + a, j * size + b) for i, j in pairs for a, b in under]
         matrices = pair_matrices(axes, mapped, plan)
         read_off = _READ_OFF[self.statistic]
@@ -290,11 +289,11 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
 
     def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
         """Compute the statistic of MICr of two counted columns."""
-        size = len(range_maps((0.0, 1.0), self.axes))
-        under = [(a, b) for a in range(size) for b in range(size)]
-        searches = [Search.of_table(table, x, y, maps=maps) for maps in under]
-        check_records(searches[0].n, setting.n)
-        return _READ_OFF[self.statistic](merged(search.matrix() for search in searches))
+        counted = table.counts(x, y)
+        check_records(counted.n, setting.n)
+        under = self.grids(setting.limits).map_pairs
+        each = (Search.of_counts(table, counted, x, y, maps=maps).matrix() for maps in under)
+        return _READ_OFF[self.statistic](merged(each))
 
     def public_grids(self, limits: Limits) -> dict[str, Any]:
         """Return the size of grids and masters, and the scales of axes if not linear alone."""
@@ -366,7 +365,7 @@ class CappedLaplace(FixedGridMechanism):
         return self.fixed_grids()
 
     def fixed_grids(self) -> CappedGrids:
-        """Return the same."""
+        """Return the grids, which do not depend on n."""
         return CappedGrids(countable_axes(self.axes))
 
     def scores(

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from dpmic import _validate
 from dpmic._validate import Limits
-from dpmic.errors import InputError, ParameterError, with_code
+from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy._guards import open_privately, private, private_pair
 from dpmic.privacy.query import checked_epsilon, checked_rows
@@ -90,15 +90,15 @@ class Mechanism(ABC):
         raise ParameterError(
             f"mechanism {self.name!r}",
             "it cannot count rows that are read only once",
-            with_code("pass `mechanism='micr-laplace'`, or data that can be read again"),
+            "leave out the mechanism, or pass data that can be read again",
         )
 
     def _counts(self, source: Counting, setting: Any) -> Any:
         """Count rows that come in parts."""
         raise ParameterError(
             f"mechanism {self.name!r}",
-            "it ranks all records together, so that counts do not do",
-            with_code("pass `mechanism='micr-laplace'`, or the columns in memory"),
+            "it ranks all records together, so counts are not enough",
+            "leave out the mechanism, or pass the columns in memory",
         )
 
     def load(self, *, counted: bool) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from dpmic._validate import Interval
 from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError, safe_repr
-from dpmic.privacy._auto import Records, made, options_of_table, resolve
+from dpmic.privacy._auto import Records, choose
 from dpmic.privacy._guards import open_privately, private_columns, read_privately
 from dpmic.privacy._laplace import (
     CalibratedLaplace,
@@ -148,10 +148,7 @@ class PairOptions:
         """Return the mechanism for scores that have the noise of a release at that epsilon."""
         loss = max(epsilon, LEAST_EPSILON)
         single = replace(terms, epsilon=loss, allow_large_epsilon=True, ledger=None, name=None)
-        per_row = single.epsilon / terms.rows_per_person
-        name = resolve(self.mechanism, self.given, source, per_row)
-        options = options_of_table(source, name) | self.given
-        chosen = made(name, single, UNIT_SQUARE, options)
+        chosen = choose(self.mechanism, source, single, UNIT_SQUARE, self.given)
         assert isinstance(chosen, FixedGridMechanism)
         return chosen
 

@@ -32,9 +32,9 @@ Event = tuple[str, float]
 
 LEAST_RUNS = 1_000
 TRIALS = 2_000
-"""Steps of the search for a worst case,"""
+"""Most steps of the search for a worst case."""
 ATTAINED = 1 - 1e-6
-"""which ends where a change comes this close to the sensitivity: none is larger."""
+"""The search stops at this share of the sensitivity: no change is larger."""
 WEIGHED = "sum of the noisy counts, each times what it differs by,"
 """What is looked at where the output is a histogram."""
 

@@ -213,7 +213,7 @@ class Ledger:
         BudgetError
             If the charge does not fit; nothing is written.
         LedgerError
-            If the question was charged with another loss, or the file cannot be used.
+            If the question was charged with a smaller loss, or the file cannot be used.
         """
         with self._connection() as connection:
             price = self._price(connection, (dataset, question), epsilon, delta)
@@ -307,7 +307,7 @@ class Ledger:
             self._fit(connection, "epsilon", price.epsilon, UNIT)
             self._fit(connection, "delta", price.delta, UNIT_DELTA)
             return price
-        if (found.units, found.units_delta) != price:
+        if found.units < price.epsilon or found.units_delta < price.delta:
             was = f"{_up(found.units, UNIT)!r}"
             if found.units_delta or price.delta:
                 was += f" and delta {_up(found.units_delta, UNIT_DELTA)!r}"

@@ -57,7 +57,7 @@ def release_pairwise(
     allow_large_epsilon: bool = False,
     allow_noisy: bool = False,
 ) -> PairwiseRelease:
-    """Publish the MICr of every pair of columns under one differential privacy guarantee.
+    """Publish the MIC of every pair of columns under one differential privacy guarantee.
 
     All pairs share epsilon, so the noise of each grows with their number. Where only the
     strongest pairs matter, :func:`dpmic.screen` has far less noise.
@@ -157,7 +157,7 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PairwiseQuery(_pairs.TableQuery[PairwiseRelease]):
-    """The MICr of every pair; ``asked_delta`` is what was allowed, not what it costs."""
+    """The MIC of every pair; ``asked_delta`` is what was allowed, not what it costs."""
 
     asked_delta: float
     noise: JointNoise

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError
 from dpmic.parameters.value_noise import ValueNoise
-from dpmic.privacy._auto import MECHANISMS, made, options_of_table, resolve
+from dpmic.privacy._auto import MECHANISMS, choose
 from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import TERMS, Query, Terms
 from dpmic.results import Release
 from dpmic.statistics import sources
-from dpmic.statistics.sources import Counting, Found
+from dpmic.statistics.sources import Counting
 
 __all__ = ["MECHANISMS", "ReleaseQuery", "prepare", "release"]
 
@@ -118,7 +117,7 @@ def prepare(
     kept, person = terms.bounded(found, data)
     chosen = mechanism
     if not isinstance(chosen, Mechanism):
-        chosen = _chosen(kept, terms, bounds, mechanism, options)
+        chosen = choose(mechanism, kept, terms, bounds, options)
     if chosen.needs_bounds:
         remind_of_bounds()
     source = chosen.known(kept)
@@ -180,31 +179,3 @@ class ReleaseQuery(Query[Release]):
     def publish(self, exact: Any) -> Release:
         """Add noise, once."""
         return self.mechanism.publish(exact, self.source, self.setting, self.person)
-
-
-def _chosen(
-    source: Found, terms: Terms, bounds: Any, mechanism: Any, options: dict[str, Any]
-) -> Mechanism:
-    """Return the mechanism that is meant; a count table has bounds and grids of its own."""
-    name = mechanism
-    if isinstance(mechanism, str):
-        per_row = terms.epsilon / terms.rows_per_person
-        name = open_privately(lambda: resolve(mechanism, options, source, per_row))
-    if isinstance(source, Counting) and getattr(MECHANISMS.get(name), "needs_bounds", False):
-        bounds = source.bounds(bounds)
-    options = options_of_table(source, name) | options
-    return made(name, terms, _in_order(bounds, source.names), options)
-
-
-def _in_order(bounds: Any, names: tuple[str, ...]) -> Any:
-    """Return bounds that are given by name as those of x and of y."""
-    if not isinstance(bounds, Mapping):
-        return bounds
-    for name in names:
-        if name not in bounds:
-            raise ParameterError(
-                f"bounds of {', '.join(map(safe_repr, bounds))}",
-                f"those of {safe_repr(name)} are missing",
-                "name both columns, or pass ((x0, x1), (y0, y1))",
-            )
-    return tuple(bounds[name] for name in names)

@@ -75,7 +75,7 @@ def screen(
     allow_large_epsilon: bool = False,
     allow_noisy: bool = False,
 ) -> Screening:
-    """Select the strongest pairs of a table and publish their MICr, under differential privacy.
+    """Select the strongest pairs of a table and publish their MIC, under differential privacy.
 
     Of many pairs only the few that are selected share the noise of the values, so it is far smaller
     than in :func:`dpmic.release_pairwise`.
@@ -212,7 +212,7 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScreenQuery(_pairs.TableQuery[Screening]):
-    """The strongest pairs of a table, with their MICr."""
+    """The strongest pairs of a table, with their MIC."""
 
     top: int
     split: float

@@ -161,6 +161,7 @@ def micc(n: int, cap: float) -> float:
             with_code("pass `mechanism='micr-laplace'`"),
         )
     with localcontext(_DIGITS):
+        # Not below capped.unit_of(n): a bit more where n log2 n is a power of two.
         unit = Decimal(2) ** -min(24, 51 - math.ceil(_log2(records) * records).bit_length())
         weight = Decimal(bits) + 36 * unit
         return min(_up(weight / records + Decimal(2) ** -51), 1.0)

@@ -222,7 +222,7 @@ class HistogramRelease(MineStatistics, Release):
         raise ParameterError(
             f"level = {level!r}",
             "noise in the counts has no simple interval for the MIC",
-            "use mechanism='micr-laplace', or estimate_interval() for MIC*",
+            "use mechanism='auto', or estimate_interval() for MIC*",
         )
 
     def _evidence(self) -> uncertainty.Evidence:

@@ -73,7 +73,7 @@ class Evidence:
             raise ParameterError(
                 f"epsilon = {epsilon:.6g} for one row",
                 f"noisy histograms were simulated for {least:g} to {most:g}",
-                "release with such an epsilon, or use mechanism='micr-laplace'",
+                "release with such an epsilon, or use mechanism='auto'",
             )
         _refuse_other_grids(
             result.parameters,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
 from dpmic._validate import Interval
+from dpmic.errors import InputError, with_code
 from dpmic.results import Grid
 from dpmic.statistics.maps import (
     SHARE,
@@ -338,6 +339,10 @@ class Best:
 
 def search(tables: Iterable[Tabulated], cap: float, n: int) -> Best:
     """Return the largest capped information of n records, at least 0."""
+    if n > MOST_RECORDS:
+        raise InputError(
+            f"{n} records", f"micc is exact up to {MOST_RECORDS}", with_code("use `dpmic.micr`")
+        )
     critics = critics_of(cap, unit_of(n))
     best = Best(-math.inf, np.empty(0), np.empty(0), 0)
     for table in tables:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,6 @@ Result = TypeVar("Result")
 MOST_BYTES = 2**33
 """Most bytes of counts: 8 GiB."""
 
-MOST_RECORDS = 2**40
-"""Beyond it the proof of rounding ends (docs/proofs/rounding.md), and sums may wrap."""
-
 _LOCK = threading.RLock()
 """Held to change a table and to read one: nobody sees some pairs with a batch and some without."""
 
@@ -51,6 +48,14 @@ VERSION = 1
 HEAD = struct.Struct("<HQ")  # the version, and the length of the header
 DIGEST = hashlib.sha256().digest_size
 REMEDY = "read it from where it was written, or count the records again"
+
+
+class PairCounts(NamedTuple):
+    """The counts of n records in two columns; swapped, if the second was counted as the first."""
+
+    n: int
+    counts: NDArray[np.int64]
+    swapped: bool
 
 
 class CountTable:
@@ -79,8 +84,8 @@ class CountTable:
         Only pairs of this column with others are counted; by default all pairs.
     statistic : {"micr", "micc"}
         Whose grids; those of micc have no B and no c, and take 8 MB a pair.
-    axes : {"any", "linear"}
-        Of micc: the scales on which axes are cut.
+    axes : {"any", "linear"}, optional
+        Of micc: the scales on which axes are cut, by default "any".
 
     Examples
     --------
@@ -102,7 +107,7 @@ class CountTable:
         master: Master = "reshef",
         target: str | None = None,
         statistic: CountedStatistic = "micr",
-        axes: Axes = "any",
+        axes: Axes | None = None,
     ) -> None:
         family = checked_family(statistic, B=B, c=c, master=master, axes=axes)
         self._begin(Grids.checked(bounds, family, target=target))
@@ -161,10 +166,10 @@ class CountTable:
     @contextmanager
     def _changing(self, more: int) -> Iterator[None]:
         """Let counts change, by so many records."""
-        n = self.n + more
-        if n > MOST_RECORDS:
+        n, most = self.n + more, self.grids.family.most_records
+        if n > most:
             raise InputError(
-                f"{n} records", f"a table counts at most {MOST_RECORDS}", "begin another table"
+                f"{n} records", f"this table counts at most {most}", "begin another table"
             )
         self._n = None
         yield
@@ -182,7 +187,7 @@ class CountTable:
 
     @property
     def nbytes(self) -> int:
-        """The memory of the counts; it depends on B, c and the number of pairs alone."""
+        """The memory of the counts; it depends on the grids and the number of pairs alone."""
         return self._counts.nbytes
 
     def update(self, batch: Any) -> None:
@@ -279,7 +284,8 @@ class CountTable:
         """Read a table that :meth:`to_bytes` wrote, or refuse it."""
         facts, body = _unpacked(data)
         table = cls.empty(_understood(lambda: grids_of(facts)))
-        n = _understood(lambda: _validate.integer(facts["n"], "n", least=0, most=MOST_RECORDS))
+        most = table.grids.family.most_records
+        n = _understood(lambda: _validate.integer(facts["n"], "n", least=0, most=most))
         starts = table.grids.cells(table.grids.pairs[0]).starts
         table._counts = _counts(body, n, table._counts.shape, starts)
         table._n = n
@@ -300,11 +306,11 @@ class CountTable:
             )
         return place, swapped
 
-    def counts(self, x: str, y: str) -> tuple[int, NDArray[np.int64], bool]:
-        """Return n, the counts of two columns, and whether they were counted in the other order."""
+    def counts(self, x: str, y: str) -> PairCounts:
+        """Return a copy of the counts of two columns."""
         place, swapped = self.place(x, y)
         with _LOCK:
-            return self.n, self._counts[place].copy(), swapped
+            return PairCounts(self.n, self._counts[place].copy(), swapped)
 
 
 def count(source: Any, grids: Grids) -> CountTable:

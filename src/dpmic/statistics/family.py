@@ -1,4 +1,4 @@
-"""The public statistics ``mice``, ``micr`` and ``mic``, and their options."""
+"""The public statistics ``mice``, ``micr``, ``micc`` and ``mic``, and their options."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def micc(
     bounds: Bounds | None = None,
     data: Any = None,
     cap: float = 5,
-    axes: Axes = "any",
+    axes: Axes | None = None,
     missing: Missing = "raise",
 ) -> CappedScore:
     """Score the dependence between two variables with capped information.
@@ -242,10 +242,11 @@ def micc(
         What ``x`` and ``y`` name columns of, as for :func:`micr`.
     cap : float
         The most bits that one record can weigh: a multiple of 1/2 from 3.5 to 8.
-    axes : {"any", "linear", "wide"}
+    axes : {"any", "linear", "wide"}, optional
         The scales on which each axis is cut: thirteen, from linear to logarithmic and closer to
-        the centre; the linear one alone; or also every dyadic interval that holds a third of the
-        records, for bounds that are hundreds of times too wide, wherever the data lie in them.
+        the centre (the default); the linear one alone; or also every dyadic interval that holds a
+        third of the records, for bounds that are hundreds of times too wide, wherever the data lie
+        in them. A count table has its own.
     missing : {"raise", "drop"}
         Refuse missing values, or leave such records out.
 
@@ -262,8 +263,8 @@ def micc(
     >>> round(score.mic, 2), score.grid.k
     (0.99, 2)
     """
-    most, scales = _validate.cap(cap), capped.checked_axes(axes)
-    source = sources.find(x, y, data=data)
+    most, source = _validate.cap(cap), sources.find(x, y, data=data)
+    scales = capped.checked_axes(_own_axes(source) if axes is None else axes)
     if isinstance(source, Counting):
         box, family = _counted_box(source, bounds), CappedGrids(countable_axes(scales))
         table = count_records(source, box, family, missing)
@@ -278,6 +279,13 @@ def micc(
         n, tables = columns.x.size, capped.tabulated(*binned)
     best = capped.search(tables, most, n)
     return CappedScore(n=n, cap=most, axes=scales, bounds=box, grid=best.grid, mic=best.score(n))
+
+
+def _own_axes(source: sources.Found) -> Axes:
+    """Return the scales that a count table has, or the default ones."""
+    grids = source.grids if isinstance(source, Counting) else None
+    counted = grids is not None and isinstance(grids.family, CappedGrids)
+    return grids.family.axes if grids is not None and counted else "any"
 
 
 def scored(

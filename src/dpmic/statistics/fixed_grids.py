@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from dpmic import _kernels, _validate
 from dpmic._validate import Interval, Limits, Master
 from dpmic.errors import InputError, ParameterError, safe_repr, with_code
-from dpmic.statistics.capped import Tabulated, capped_axis, columns_of
+from dpmic.statistics.capped import MOST_RECORDS, Tabulated, capped_axis, columns_of
 from dpmic.statistics.grids import RangeAxis, RangeFamily, Step, Steps, range_family, steps
-from dpmic.statistics.maps import OF_MICR, Axes, Refinement, range_maps
+from dpmic.statistics.maps import MICR_MAPS, Axes, Refinement, range_maps
 from dpmic.statistics.records import Counted, Records, narrowed
 
 Floats = NDArray[np.float64]
@@ -208,6 +208,9 @@ class Cells:
 class RangeGrids:
     """The grids of MICr, under every pair of maps."""
 
+    most_records: ClassVar[int] = 2**40
+    """Beyond it the proof of rounding ends (docs/proofs/rounding.md), and sums may wrap."""
+
     limits: Limits
     axes: Axes = "linear"
 
@@ -223,7 +226,13 @@ class RangeGrids:
     @property
     def size(self) -> int:
         """How many cells a pair has."""
-        return int(self.layout.starts[-1]) * (len(OF_MICR) ** 2 if self.axes != "linear" else 1)
+        return int(self.layout.starts[-1]) * len(self.map_pairs)
+
+    @property
+    def map_pairs(self) -> list[tuple[int, int]]:
+        """The pairs of maps, by position, in the order of their tables."""
+        maps = range(1 if self.axes == "linear" else len(MICR_MAPS))
+        return list(itertools.product(maps, maps))
 
     def cells(self, x: Refinement, y: Refinement) -> Cells:
         """Lay out the cells of a pair: one set of tables after the other."""
@@ -257,6 +266,8 @@ def _mapped(grids: RangeGrids, interval: Interval) -> Refinement:
 @dataclass(frozen=True)
 class CappedGrids:
     """The grids of micc, under every map."""
+
+    most_records: ClassVar[int] = MOST_RECORDS
 
     axes: Axes = "any"
 
@@ -312,10 +323,14 @@ CountedStatistic = Literal["micr", "micc"]
 def checked_family(statistic: object, *, B: Any, c: Any, master: Any, axes: Any) -> Family:
     """Check the options of a table: which grids its records are counted on."""
     if _validate.choice(statistic, "statistic", CountedStatistic) == "micr":
+        if axes is not None:
+            raise ParameterError(
+                "axes", "a table of micr has linear axes", with_code("pass `statistic='micc'`")
+            )
         return RangeGrids(fixed_limits(B, 15 if c is None else c, master))
-    if B is not None or c is not None:
-        raise ParameterError("B and c", "the grids of micc have neither", "leave them out")
-    return CappedGrids(countable_axes(axes))
+    if (B, c, master) != (None, None, "reshef"):
+        raise ParameterError("B, c and master", "the grids of micc have none", "leave them out")
+    return CappedGrids(countable_axes("any" if axes is None else axes))
 
 
 def countable_axes(axes: object) -> Axes:
@@ -324,7 +339,7 @@ def countable_axes(axes: object) -> Axes:
     if checked == "wide":
         raise ParameterError(
             "axes = 'wide'",
-            "it looks for where the records lie, so that counts do not do",
+            "it looks for where the records lie, so counts are not enough",
             with_code("pass `axes='any'`, or the columns in memory"),
         )
     return checked  # type: ignore[no-any-return]
@@ -433,7 +448,9 @@ def grids_of(facts: Any) -> Grids:
     """Read the grids of a stored table, as carefully as those of a new one."""
     bounds = dict(zip(facts["columns"], facts["bounds"], strict=True))
     axes = countable_axes(facts.get("axes", "linear"))
-    family: Family = CappedGrids(axes)
-    if "statistic" not in facts:
+    family: Family
+    if _validate.choice(facts.get("statistic", "micr"), "statistic", CountedStatistic) == "micc":
+        family = CappedGrids(axes)
+    else:
         family = RangeGrids(fixed_limits(facts["B"], facts["c"], facts["master"]), axes)
     return Grids.checked(bounds, family, target=facts["target"])

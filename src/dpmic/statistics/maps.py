@@ -27,7 +27,7 @@ BENDS = range(1, 8)
 ZOOMS = range(2, 7)
 """Exponents j of the maps that show 2 W 4^-j on either side of the centre."""
 
-OF_MICR = (0, 2, 4, 7)
+MICR_MAPS = (0, 2, 4, 7)
 """The maps under which MICr is searched, by position."""
 
 LEVELS = range(1, 15)
@@ -77,7 +77,7 @@ def public_maps(interval: Interval) -> tuple[Map, ...]:
     centre = min(max(0.0, low), high)
     reach = max(high - centre, centre - low)
     bent = [Map(low, high, centre, reach * 4.0**-j) for j in BENDS]
-    sides = [2 * reach * 4.0**-j for j in ZOOMS]
+    sides = [reach * 2.0 ** (1 - 2 * j) for j in ZOOMS]
     near = [Map(max(low, centre - side), min(high, centre + side)) for side in sides]
     return (Map(low, high), *bent, *near)
 
@@ -85,7 +85,7 @@ def public_maps(interval: Interval) -> tuple[Map, ...]:
 def range_maps(interval: Interval, axes: Axes) -> tuple[Map, ...]:
     """Return the maps under which MICr is searched: four of the thirteen, for it takes long."""
     maps = public_maps(interval)
-    return (maps[0],) if axes == "linear" else tuple(maps[i] for i in OF_MICR)
+    return (maps[0],) if axes == "linear" else tuple(maps[i] for i in MICR_MAPS)
 
 
 @dataclass(frozen=True, slots=True)

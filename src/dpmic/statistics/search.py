@@ -15,7 +15,7 @@ from dpmic import _kernels
 from dpmic._validate import Bounds, Limits
 from dpmic.errors import InputError
 from dpmic.results import Grid
-from dpmic.statistics.count_table import CountTable
+from dpmic.statistics.count_table import CountTable, PairCounts
 from dpmic.statistics.fixed_grids import CountTableRecords, RangeGrids
 from dpmic.statistics.grids import Axis, Layout, RangeAxis, Steps, steps
 from dpmic.statistics.maps import Map, range_maps
@@ -71,17 +71,24 @@ class Search:
         return cls.of(a, b, plan)
 
     @classmethod
-    def of_table(cls, table: CountTable, x: str, y: str, *, maps: tuple[int, int] = (0, 0)) -> Self:
-        """Search two columns of a count table for MICr, under one map of each.
+    def of_table(cls, table: CountTable, x: str, y: str) -> Self:
+        """Search two columns of a count table for MICr."""
+        return cls.of_counts(table, table.counts(x, y), x, y, maps=(0, 0))
+
+    @classmethod
+    def of_counts(
+        cls, table: CountTable, counted: PairCounts, x: str, y: str, *, maps: tuple[int, int]
+    ) -> Self:
+        """Search the counts of two columns under one map of each.
 
         Every pair was counted in one of both orders, which stand for each other.
         """
         family = table.grids.family
         assert isinstance(family, RangeGrids)
-        n, counts, swapped = table.counts(x, y)
+        n, counts, swapped = counted
         along = [range_maps(table.bounds[name], family.axes) for name in (x, y)]
         layout, (i, j) = family.layout, maps[::-1] if swapped else maps
-        own = counts.reshape(-1, layout.starts[-1])[i * len(along[0]) + j]
+        own = counts.reshape(-1, layout.starts[-1])[family.map_pairs.index((i, j))]
         a, b = (
             RangeAxis.of(np.empty(0), each[at], layout.plan.sizes)
             for each, at in zip(along, maps, strict=True)

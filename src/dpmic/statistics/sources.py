@@ -89,7 +89,7 @@ class Counting:
             raise ParameterError(
                 "a count table",
                 "it was counted on other grids than cells of equal width",
-                with_code("pass `mechanism='micr-laplace'`, or the rows themselves"),
+                with_code("pass `mechanism='auto'`, or the rows themselves"),
             )
         parts = self.data.fold(self.names, partial(_histogram, self.names, bounds, m))
         counts = sum(parts, np.zeros((m, m), np.int64))
