@@ -5,15 +5,24 @@ import json
 import numpy as np
 import pytest
 
+from dpmic._validate import CAPS
 from dpmic.evaluation import histograms, parameters, printed
 from dpmic.evaluation.jobs import Run
 from dpmic.evaluation.parameters import PAPER_CELLS, PARTS, Effort, _Fit, published, tuned
 from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.simulation import histogram_matrix
-from dpmic.evaluation.tuning import Sizes, expected_error, mic_stars, perturbed, scores, wsum
+from dpmic.evaluation.tuning import (
+    Sizes,
+    capped_scores,
+    expected_error,
+    mic_stars,
+    perturbed,
+    scores,
+    wsum,
+)
 from dpmic.parameters.tuned import Calibration
-from dpmic.privacy import MICeLaplace, MICrLaplace
+from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace
 
 N, SAMPLES = 25, 2
 CELLS = (4.0, 6.0, 8.0, 12.0, 20.0)
@@ -134,7 +143,8 @@ class TestTuned:
     def test_a_row_for_each_mechanism_and_epsilon(self, found):
         places = [(row["mechanism"], row["n"], row["epsilon"]) for row in found]
         mechanisms = ("mice-laplace", "micr-geometric", "micr-laplace", "noisy-table")
-        assert sorted(places) == [(m, N, e) for m in mechanisms for e in (0.1, 3.0)]
+        capped = [("capped-laplace", N, e) for e in (*parameters.SMALLER, 0.1, 3.0)]
+        assert sorted(places) == capped + [(m, N, e) for m in mechanisms for e in (0.1, 3.0)]
 
     def test_columns(self, found):
         ours = ["mechanism", "n", "epsilon", "B", "c", "lmax", "low", "high", "spread"]
@@ -142,6 +152,10 @@ class TestTuned:
             if row["mechanism"] == "noisy-table":
                 assert list(row) == ["mechanism", "n", "epsilon", "parts", "wsum"]
                 assert row["parts"] in PARTS
+            elif row["mechanism"] == "capped-laplace":
+                own = ["mechanism", "n", "epsilon", "cap", "low", "high", "spread"]
+                assert list(row) == [*own, "wsum_value", "wsum_estimate"]
+                assert row["cap"] in CAPS
             elif row["mechanism"] == "micr-geometric":
                 own = ["mechanism", "n", "epsilon", "m", "B", "low", "high", "spread"]
                 assert list(row) == [*own, "wsum_value", "wsum_estimate"]
@@ -171,6 +185,17 @@ class TestTuned:
             assert sums[chosen] <= 1.01 * min(sums.values()) + 1e-12
             cheaper = [choice for choice in sums if choice.cost < chosen.cost]
             assert all(sums[choice] > 1.01 * min(sums.values()) for choice in cheaper)
+
+    def test_the_cap_is_the_best_with_the_noise_of_a_release(self, run, effort, found, targets):
+        tried = capped_scores(run, effort.distributions, N, SAMPLES)
+        for row in found:
+            if row["mechanism"] == "capped-laplace":
+                sums = {}
+                for cap, own in tried.items():
+                    scale = CappedLaplace(row["epsilon"], SQUARE, cap).setting(N).noise.scale
+                    errors = expected_error(own, targets[:, None], scale).mean(axis=1)
+                    sums[cap] = float(wsum(errors, targets))
+                assert sums[row["cap"]] == min(sums.values())
 
     def test_the_baseline_gets_its_best(self, run, effort, found, targets):
         tried = [Perturbed("noisy-table", e, float(p)) for e in effort.epsilon for p in PARTS]
