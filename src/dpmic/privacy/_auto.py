@@ -41,8 +41,10 @@ def resolve(
     mechanism: Any, options: dict[str, Any], source: Found | Records, epsilon: float
 ) -> str:
     """Return the name of the mechanism that is meant; ``epsilon`` is that of one score and row."""
+    if not isinstance(mechanism, str):
+        return ""  # refused by its type
     if mechanism != "auto":
-        return str(mechanism)
+        return mechanism
     if isinstance(source, Counting) and source.grids is not None:
         capped = isinstance(source.grids.family, CappedGrids)
         return CappedLaplace.name if capped else MICrLaplace.name

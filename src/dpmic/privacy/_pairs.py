@@ -131,7 +131,8 @@ class PairOptions:
     c: float | None = None
 
     def __post_init__(self) -> None:
-        if self.mechanism not in ("auto", CappedLaplace.name, MICrLaplace.name):
+        known = "auto", CappedLaplace.name, MICrLaplace.name
+        if not isinstance(self.mechanism, str) or self.mechanism not in known:
             raise ParameterError(
                 f"mechanism = {safe_repr(self.mechanism)}",
                 "pairs of a table are scored on grids that are fixed beforehand",

@@ -31,8 +31,8 @@ Neighbours = tuple[Points, Points]
 Event = tuple[str, float]
 
 LEAST_RUNS = 1_000
-TRIALS = 2_000
-"""Most steps of the search for a worst case."""
+TRIALS, CAPPED_TRIALS = 2_000, 100
+"""Most steps of the search for a worst case; those of capped scores take longer."""
 ATTAINED = 1 - 1e-6
 """The search stops at this share of the sensitivity: no change is larger."""
 WEIGHED = "sum of the noisy counts, each times what it differs by,"
@@ -239,7 +239,7 @@ def _worst_case(mechanism: Mechanism, n: int) -> Neighbours:
         return float(abs(scores[0] - scores[1]))
 
     widest = gap(first, second)
-    for _ in range(TRIALS):
+    for _ in range(CAPPED_TRIALS if isinstance(mechanism, CappedLaplace) else TRIALS):
         if widest >= setting.sensitivity * ATTAINED:
             break
         a, b = first.copy(), second.copy()
