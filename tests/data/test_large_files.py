@@ -121,7 +121,7 @@ def test_a_broken_file_is_refused_as_if_it_were_loaded(monkeypatch, tmp_path):
 MEASURE = """
 import re, sys
 from dpmic.cli import _inputs, main
-inputs.IN_MEMORY, inputs.PAIR = int(sys.argv.pop(1)), 0
+_inputs.IN_MEMORY, _inputs.PAIR = int(sys.argv.pop(1)), 0
 try:
     main()
 except SystemExit as stopped:
@@ -156,7 +156,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path, ending):
         csv.write_csv(table, path) if ending == "csv" else parquet.write_table(table, path)
         given = ("release", path, "a", "b", "--bounds", "a=0:100", "--bounds", "b=0:100")
         given += ("--epsilon", "1", "--one-row-per-person", "--yes", "--json")
-        given += ("--B", "40", "--c", "5")  # by default n decides, and so the size of counts
         for most in (-1, 2**28) if n > 10**6 else (-1,):
             command = [sys.executable, "-c", MEASURE, str(most), *given]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
