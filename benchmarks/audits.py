@@ -139,8 +139,13 @@ def main():
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--out", type=Path, default=LOG)
+    parser.add_argument("--only", default="", help="attacks whose names contain this")
     given = parser.parse_args()
-    work = (delayed(attacked)(name, attack, given.runs) for name, attack in attacks())
+    work = (
+        delayed(attacked)(name, attack, given.runs)
+        for name, attack in attacks()
+        if given.only in name
+    )
     lines = Parallel(n_jobs=given.jobs, backend="loky")(work)
     head = [
         f"dpmic {dpmic.__version__}, Python {platform.python_version()}: {given.runs:,} runs",
