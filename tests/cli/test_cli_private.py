@@ -154,7 +154,7 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert "expected error" in shown
     assert "from MIC*" in shown
     assert "noise 95% of values are within 0.0" in shown
-    assert "one in ten unrelated pairs is published as 0.0" in shown
+    assert "noise alone lifts one in ten values by 0.0" in shown
     assert "protects a person, who has one row (not checked, dpmic takes your word;" in shown
     assert shown.index("note: bounds must") < shown.index("Spend it?")  # afterwards is too late
     assert err.endswith("dpmic: nothing was spent\n")
@@ -406,12 +406,12 @@ def test_a_useless_screening_is_refused_before_consent(answering, run):
     given += ("--dataset", "2026")
     code, out, err = answering("y\n", *given)
     assert (code, out) == (2, "")
-    assert "one in ten unrelated pairs is published as 0." in err
+    assert "noise alone lifts one in ten values by 0." in err
     assert "Spend it?" not in err
     assert ledger.spent == 0
     code, _, err = answering("y\n", *given, "--allow-noisy")
     assert code == 0
-    assert "one in ten unrelated pairs is published as 0." in " ".join(err.split())
+    assert "noise alone lifts one in ten values by 0." in " ".join(err.split())
 
 
 def test_a_ledger_needs_a_dataset(run):

@@ -281,7 +281,7 @@ def test_a_useless_screening_is_refused_unless_it_is_allowed(ledger):
     for table in (numbers, numbers * np.nan):  # no value is looked at
         with pytest.raises(dpmic.ParameterError) as refused:
             dpmic.screen(table, bounds=BOUNDS, epsilon=0.3, top=4, **kept)
-        assert "one in ten unrelated pairs is published as 0." in str(refused.value)
+        assert "noise alone lifts one in ten values by 0." in str(refused.value)
         assert "pass a smaller top, more data or a larger epsilon" in str(refused.value)
         assert "allow_noisy=True" in str(refused.value)
     assert ledger.spent == 0

@@ -47,8 +47,8 @@ AxesOption = Annotated[
     Axes | None,
     typer.Option(
         "--axes",
-        help="any (the default): the bounds need only contain the data, generously; linear: they "
-        "fit; wide: they may be hundreds of times too wide.",
+        help="any (the default): for values that start near 0, however wide the bounds; wide: also "
+        "for values far from 0, such as years; linear: for bounds that fit.",
     ),
 ]
 Cap = Annotated[

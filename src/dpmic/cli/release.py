@@ -38,7 +38,7 @@ Mechanism = StrEnum(
 Chosen = Annotated[
     Mechanism,
     typer.Option(
-        help="auto: capped-laplace or micr-laplace, whichever errs less; mice-laplace needs no "
+        help="auto: capped-laplace, or micr-laplace if you pass --B or --c; mice-laplace needs no "
         "bounds; micr-geometric gives a noisy histogram."
     ),
 ]

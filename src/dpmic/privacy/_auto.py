@@ -48,9 +48,18 @@ def resolve(
     if isinstance(source, Counting) and source.grids is not None:
         capped = isinstance(source.grids.family, CappedGrids)
         return CappedLaplace.name if capped else MICrLaplace.name
-    if MICR_OPTIONS & options.keys():
+    capped = "cap" in options or options.get("axes") == "wide"
+    uncapped = sorted(MICR_OPTIONS & options.keys())
+    if capped and uncapped:
+        own = "cap" if "cap" in options else "axes='wide'"
+        raise ParameterError(
+            f"{own} and {uncapped[0]}",
+            f"{own} is of {CappedLaplace.name}, {uncapped[0]} of {MICrLaplace.name}",
+            "leave one of them out",
+        )
+    if uncapped:
         return MICrLaplace.name
-    if "cap" in options or options.get("axes") == "wide":
+    if capped:
         return CappedLaplace.name
     if isinstance(source, Counting) and source.once:
         return CappedLaplace.name  # whose grids do not depend on n

@@ -160,14 +160,14 @@ def noise_in_words(noise: ValueNoise) -> str:
     Examples
     --------
     >>> print(noise_in_words(ValueNoise("laplace", 0.14)))
-    95% of values are within 0.42 of the score, and one in ten unrelated pairs is published as
-    0.23 or more
+    95% of values are within 0.42 of the score, and noise alone lifts one in ten values by 0.23
+    or more
     """
     half = noise.half_width(0.95)
     seen = noise.half_width(1 - 2 * UNRELATED)  # it is symmetric
     return (
-        f"95% of values are within {half:.2g} of the score, and one in ten unrelated pairs is "
-        f"published as {f'{seen:.2g} or more' if seen < 1 else '1'}"
+        f"95% of values are within {half:.2g} of the score, and noise alone lifts one in ten "
+        f"values {f'by {seen:.2g} or more' if seen < 1 else 'to 1'}"
     )
 
 

@@ -254,7 +254,7 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
             raise ParameterError(
                 "axes = 'wide'",
                 "MICr of so many grids would take minutes",
-                with_code("pass `axes='any'`, or `mechanism='capped-laplace'`"),
+                with_code("pass `axes='any'`, or leave out the mechanism and its options"),
             )
         if not isinstance(self.statistic, str):
             raise ParameterError(

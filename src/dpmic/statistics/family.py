@@ -227,9 +227,10 @@ def micc(
 ) -> CappedScore:
     """Score the dependence between two variables with capped information.
 
-    This is what ``"capped-laplace"`` publishes, before noise. One record can change it by at most
-    cap / n, a half to a quarter of what it can change :func:`micr` by. Without privacy prefer
-    :func:`mice`.
+    This is what ``"capped-laplace"`` publishes, before noise, with the cap that a release states.
+    A smaller cap limits what a record weighs, and lifts scores of middling relations. One record
+    can change the score by at most cap / n, a half to a quarter of what it can change :func:`micr`
+    by. Without privacy prefer :func:`mice`.
 
     Parameters
     ----------
@@ -243,10 +244,10 @@ def micc(
     cap : float
         The most bits that one record can weigh: a multiple of 1/2 from 3.5 to 8.
     axes : {"any", "linear", "wide"}, optional
-        The scales on which each axis is cut: thirteen, from linear to logarithmic and closer to
-        the centre (the default); the linear one alone; or also every dyadic interval that holds a
-        third of the records, for bounds that are hundreds of times too wide, wherever the data lie
-        in them. A count table has its own.
+        The scales on which each axis is cut: thirteen, from linear to logarithmic and closer to 0
+        or the bound nearest to it (the default); the linear one alone; or also every dyadic
+        interval that holds a third of the records, for values far from 0 in wide bounds. A count
+        table has its own.
     missing : {"raise", "drop"}
         Refuse missing values, or leave such records out.
 
