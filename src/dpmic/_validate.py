@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import numbers
 from collections.abc import Sequence
@@ -18,11 +19,32 @@ Ties = Literal["group", "random"]
 Interval = tuple[float, float]
 Bounds = tuple[Interval, Interval]
 
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The values that a nominal column can have; a record holds the position of its own."""
+
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.labels)
+
+
+Domain = Interval | Categories
+"""What a column can be: numbers between two ends, or one of several categories."""
+
+BOOLEANS = ("false", "true")
+DAY = datetime.timedelta(days=1)
+
 CAPS = tuple(half / 2 for half in range(7, 17))
 """What one record may weigh in a capped score, in bits."""
 
 MAX_B = 5_000
 """Above this the search, of about c^2 B^2 steps, takes minutes and the matrix 50 MB."""
+
+MAX_CATEGORIES = 100
+"""Two columns of so many have 10,000 cells; more categories than that are rarely a variable."""
 
 MAX_EPSILON = 10
 """A larger privacy loss must be asked for."""
@@ -220,7 +242,7 @@ def interval(value: object, name: str) -> Interval:
     """Return a finite, non-empty interval whose width is finite too."""
     remedy = f"pass two finite numbers, the lower one first, as the bounds of {name}"
     low, high = two(value, f"bounds of {name}", "an interval has two ends", remedy)
-    ends = real(low, f"lower bound of {name}"), real(high, f"upper bound of {name}")
+    ends = _end(low, f"lower bound of {name}"), _end(high, f"upper bound of {name}")
     if not (math.isfinite(ends[1] - ends[0]) and ends[0] < ends[1]):
         raise ParameterError(
             f"bounds of {name} = {safe_repr(value)}",
@@ -235,6 +257,76 @@ def interval(value: object, name: str) -> Interval:
             "shift or rescale the column",
         )
     return ends
+
+
+def _end(value: object, name: str) -> float:
+    """Return an end of an interval: a number, or a date as days."""
+    days = moment(value)
+    return real(value, name) if days is None else days
+
+
+def moment(value: object) -> float | None:
+    """Return a date, or a date with a time, as days since 1970; None for anything else.
+
+    Without a time zone a time is taken for UTC. Text is read as ISO 8601.
+
+    Examples
+    --------
+    >>> moment("1970-01-03"), moment(datetime.datetime(1970, 1, 1, 12)), moment("1970")
+    (2.0, 0.5, None)
+    """
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, str) and len(value) >= len("1970-01-01") and "-" in value:
+        try:
+            value = datetime.datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if isinstance(value, datetime.datetime):
+        zone = datetime.UTC
+        aware = value.replace(tzinfo=zone) if value.tzinfo is None else value
+        return (aware - datetime.datetime(1970, 1, 1, tzinfo=zone)) / DAY
+    if isinstance(value, datetime.date):
+        return float((value - datetime.date(1970, 1, 1)).days)
+    return None
+
+
+def label(value: object) -> str:
+    """Return what a category is called: its text, the same for 1 and 1.0, True and "TRUE".
+
+    Examples
+    --------
+    >>> label(" ward 3"), label(1.0), label(True), label("FALSE")
+    ('ward 3', '1', 'true', 'false')
+    """
+    if isinstance(value, bytes):
+        value = value.decode(errors="surrogateescape")
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return text.lower() if text.lower() in BOOLEANS else text
+
+
+def categories(value: object, name: str) -> Categories:
+    """Return the categories of a column: two or more, all different."""
+    remedy = with_code(f"pass `categories={{{name!r}: ['a', 'b', 'c']}}`, from what it can be")
+    if isinstance(value, Categories):
+        value = value.labels
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        reason = "they are a list"
+        raise ParameterError(f"categories of {name} = {safe_repr(value)}", reason, remedy)
+    labels = tuple(map(label, value))
+    if len(set(labels)) < len(labels):
+        raise ParameterError(f"categories of {name}", "one of them is listed twice", remedy)
+    if not 2 <= len(labels) <= MAX_CATEGORIES:
+        raise ParameterError(
+            f"{len(labels)} categories of {name}",
+            f"a column has from 2 to {MAX_CATEGORIES} categories",
+            remedy if len(labels) < 2 else 'merge rare ones into "other"',
+        )
+    return Categories(labels)
 
 
 def bounds(value: object) -> Bounds:

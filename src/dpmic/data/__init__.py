@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dpmic.data._columns import LEAST_RECORDS, column
+from dpmic.data._columns import LEAST_RECORDS, coded, column
 from dpmic.data._engines import DaskRows, DuckDBRows, PolarsRows, SparkRows
 from dpmic.data._files import load, open_file, open_files
 from dpmic.data._streams import Batch, Batches, Stream
@@ -39,6 +39,7 @@ __all__ = [
     "Unlisted",
     "bounded",
     "build",
+    "coded",
     "column",
     "find",
     "find_all",

@@ -7,8 +7,9 @@ reordered data would be a score of something else.
 from __future__ import annotations
 
 import itertools
+import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from graphlib import TopologicalSorter
 from typing import Any
@@ -16,10 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic._validate import Categories, label
 from dpmic.errors import InputError, RefusedValueError, with_code
 
 LARGEST_EXACT = 2**53  # every integer up to this is a float64; beyond it, neighbours collapse
 LEAST_RECORDS = 4
+
+OTHER = "other"
+"""The category that takes values which are not listed."""
 
 MISSING = frozenset(
     {"", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NULL", "null", "NaN", "nan", "-NaN"}
@@ -91,6 +96,59 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
             name,
         )
     return result
+
+
+def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]:
+    """Return the position of each value among public categories, by its text.
+
+    What is not listed counts as "other" where that is a category, and else as missing, NaN; so
+    does a missing value, which is never "other".
+
+    Examples
+    --------
+    >>> coded(["b", "c", None, " a"], "ward", Categories(("a", "b")))
+    array([ 1., nan, nan,  0.])
+    """
+    places = {text: float(i) for i, text in enumerate(categories.labels)}
+    other = places.get(OTHER, math.nan)
+    known: dict[Any, float] = {}
+    codes = np.empty(len(values))
+    for i, value in enumerate(plain_values(values, name)):
+        if value not in known:
+            text = label(value)
+            absent = is_missing(value) and text not in places  # "NA" may be Namibia
+            known[value] = math.nan if absent else places.get(text, other)
+        codes[i] = known[value]
+    return codes
+
+
+def plain_values(values: Any, name: str) -> Iterable[Hashable]:
+    """Return the values of a column as Python has them."""
+    import narwhals as nw
+
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        values = series.to_list()
+    elif hasattr(values, "to_pylist"):  # an array of pyarrow, whose own scalars know no missing
+        values = values.to_pylist()
+    for value in values:
+        if hasattr(value, "as_py"):  # a scalar of pyarrow
+            value = value.as_py()
+        if not isinstance(value, Hashable) or isinstance(value, tuple):
+            raise RefusedValueError(
+                f"column {name}", "these are not names or numbers", "pass one column", name
+            )
+        yield value
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for none: a null, a NaN of any kind, or a text that says so."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="surrogateescape")
+    if isinstance(value, str):
+        return value.strip() in MISSING
+    # No NaN of any kind equals itself.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def not_a_column(values: Any, name: str) -> InputError:

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Interval
-from dpmic.data._columns import LEAST_RECORDS, MISSING, column, not_a_column
+from dpmic.data._columns import (
+    LEAST_RECORDS,
+    column,
+    is_missing,
+    not_a_column,
+    plain_values,
+)
 from dpmic.errors import (
     DependencyError,
     InputError,
@@ -173,8 +179,6 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
 
     Looks at nothing but the identifiers, of any hashable type; a missing one is refused.
     """
-    import narwhals as nw
-
     name = "person"
     if data is not None:
         frame, labels = _open(data)
@@ -182,26 +186,15 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
         name, person = str(label), frame[label]
     if _length(person, name) != n:
         raise InputError(f"column {name}", f"it does not have {n} rows", "pass one for each record")
-    series = nw.from_native(person, series_only=True, pass_through=True)
     used: Counter[Hashable] = Counter()
     kept = []
-    if isinstance(series, nw.Series):
-        person = series.to_list()
-    elif hasattr(person, "to_pylist"):  # an array of pyarrow, whose own scalars know no missing
-        person = person.to_pylist()
-    for row, value in enumerate(person):
-        if not isinstance(value, Hashable) or isinstance(value, tuple):
-            raise InputError(f"column {name}", "these are not names or numbers", "pass one column")
-        if hasattr(value, "as_py"):  # a scalar of pyarrow
-            value = value.as_py()
+    for row, value in enumerate(plain_values(person, name)):
+        if is_missing(value):
+            raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
         if isinstance(value, bytes):
             value = value.decode(errors="surrogateescape")
         if isinstance(value, str):
             value = value.strip()
-        absent = value is None or type(value).__name__ in ("NAType", "NaTType")
-        # No NaN of any kind equals itself.
-        if absent or value != value or (isinstance(value, str) and value in MISSING):
-            raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
         if used[value] < most:
             kept.append(row)
         used[value] += 1
