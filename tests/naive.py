@@ -411,3 +411,52 @@ def micc(
                 off = (2 * penalty if penalty3 is None else penalty3) * (l - 1)
                 best = max(best, (capped_three(counts, S) - off) / math.log2(3))
     return min(best / len(x), 1.0)
+
+
+def micc_nominal(codes, m, values, cuts, S, penalty, *, least=0):
+    """The capped score of a nominal column, codes 0 .. m - 1, and a partitioned one.
+
+    `cuts` has the partitions of the other column that may be columns, as lists of cuts, and under
+    "rows" those that may be two or three rows. None among the values: the record is left out. The
+    information is divided by the number of records that are left, or by `least` if that is more.
+    """
+    kept = [(c, v) for c, v in zip(codes, values, strict=True) if c is not None and v is not None]
+    cell = [[(c, sum(cut <= v for cut in own)) for c, v in kept] for own in cuts["columns"]]
+    best = 0.0
+    for own, cells in zip(cuts["columns"], cell, strict=True):
+        l = len(own) + 1
+        tables = [[sum(1 for cv in cells if cv == (i, j)) for j in range(l)] for i in range(m)]
+        best = max(best, _nominal_rows(tables, l, S, penalty, three=own in cuts["three columns"]))
+    for own in cuts["rows"]:
+        counts = [
+            [
+                sum(1 for c, v in kept if c == j and sum(cut <= v for cut in own) == i)
+                for j in range(m)
+            ]
+            for i in range(len(own) + 1)
+        ]
+        if len(own) == 1:
+            best = max(best, capped_two(counts[1], counts[0], S) - penalty * (m - 1))
+        else:
+            three = capped_three(counts, S) - 2 * penalty * (m - 1)
+            best = max(best, three / math.log2(3))
+    return min(best / max(len(kept), least, 1), 1.0)
+
+
+def _nominal_rows(tables, l, S, penalty, *, three):
+    """The best set of categories against the rest, `tables` being counts by category.
+
+    One category, two of them, or the first ones of the list.
+    """
+    m, total = len(tables), [sum(column) for column in zip(*tables, strict=True)]
+    best = 0.0
+    first = [tuple(range(i)) for i in range(1, m)]
+    for chosen in (*combinations(range(m), 1), *combinations(range(m), 2), *first):
+        a = [sum(tables[i][j] for i in chosen) for j in range(l)]
+        b = [t - p for t, p in zip(total, a, strict=True)]
+        best = max(best, capped_two(a, b, S) - penalty * (l - 1))
+        if three and len(chosen) == 2:
+            i, j = chosen
+            value = capped_three([tables[i], tables[j], b], S) - 2 * penalty * (l - 1)
+            best = max(best, value / math.log2(3))
+    return best

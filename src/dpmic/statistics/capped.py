@@ -1,7 +1,8 @@
 """Capped information: MIC by critics that no record can move by more than the cap.
 
 Two rows, one threshold, against equal-width columns under every map of an axis; and three rows,
-two thresholds, without maps. All that is needed of the data is counts on grids that are fixed
+two thresholds, without maps. A nominal axis has its categories as columns, and as rows some of
+them against the rest. All that is needed of the data is counts on grids that are fixed
 beforehand. Definitions and proofs: docs/proofs/capped-sensitivity.md, docs/proofs/maps.md.
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
-from dpmic._validate import Interval
+from dpmic._validate import Categories, Domain, Interval
 from dpmic.errors import InputError, with_code
 from dpmic.results import Grid
 from dpmic.statistics.maps import (
@@ -49,6 +50,9 @@ THRESHOLDS = 128
 THRESHOLDS_OF_MAPS = 16
 THRESHOLDS_OF_THREE = 24
 """Parts of an axis between which rows are cut: without a map, under each map, and of three rows."""
+
+MOST_PAIRED = 24
+"""Categories up to which every two of them are tried as rows: 276 pairs, as many as thresholds."""
 
 THRESHOLDS_OF_ZOOMS = np.array([1, 3, 5, 7]) / 8
 """Where rows are cut under each zoom: other eighths are odd eighths of zooms that are wider."""
@@ -186,6 +190,21 @@ class Rows:
     inside: NDArray[np.int64]
     of_three: NDArray[np.int64]
 
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The thresholds of three rows: the lower ones, and the upper ones."""
+        pairs: NDArray[np.int64] = self.of_three[_PAIRS]
+        return pairs
+
+    def sums(self, counts: Counts) -> Counts:
+        """Return how many records lie before each part and below each threshold; then of all."""
+        found: Counts = _kernels.critics.cumulate(counts)
+        return found
+
+    def cuts(self, thresholds: NDArray[np.int64]) -> Floats:
+        """Return where rows are cut."""
+        return self.thresholds[thresholds]
+
     @classmethod
     def of(cls, thresholds: Floats, inside: NDArray[np.int64], of_three: Floats) -> Rows:
         """Sort thresholds, among which are those of three rows."""
@@ -209,27 +228,66 @@ class Rows:
         return self.thresholds.size + 1
 
 
+@dataclass(frozen=True, slots=True)
+class CategoryRows:
+    """The rows of a nominal axis: a set of categories against the rest.
+
+    The sets are each category, every two of them, and the first ones of the list, so that there is
+    one with about half of the records. They take the place of thresholds.
+    """
+
+    cells: int
+
+    @property
+    def _two(self) -> NDArray[np.int64]:
+        """Every two categories, [2, pair]."""
+        few = self.cells if self.cells <= MOST_PAIRED else 0
+        return np.array(list(itertools.combinations(range(few), 2)), np.int64).reshape(-1, 2).T
+
+    @property
+    def inside(self) -> NDArray[np.int64]:
+        """No set of categories is a zoom."""
+        return np.full(2 * self.cells - 1 + self._two.shape[1], MOST_RECORDS)
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """Three rows: a category, another one, and the rest."""
+        first = self._two[0]
+        return np.stack((first, self.cells + np.arange(first.size)))
+
+    def sums(self, counts: Counts) -> Counts:
+        """Return how many records lie before each part and in each set; then of all."""
+        i, j = self._two
+        sets = np.concatenate((counts, counts[:, i] + counts[:, j], counts.cumsum(axis=1)), axis=1)
+        sums = np.zeros((sets.shape[0] + 1, sets.shape[1]), counts.dtype)
+        np.cumsum(sets, axis=0, out=sums[1:])
+        return sums
+
+    def cuts(self, thresholds: NDArray[np.int64]) -> Floats:
+        """Return between which categories rows are cut: all of them are shown apart."""
+        return np.arange(1.0, self.cells)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class CappedAxis:
-    """One axis: its maps, the refined columns under each, and its rows.
+    """One axis: its maps, the numbers of columns that are tried under each, and its rows.
 
-    The last partition of ``refinement`` is that into the cells between thresholds.
+    The last partition of ``refinement`` is that into the cells between thresholds; a nominal axis
+    has none.
     """
 
     maps: tuple[Map, ...]
-    rows: Rows
+    sizes: tuple[tuple[int, ...], ...]
+    rows: Rows | CategoryRows
     refinement: Refinement
-
-    @property
-    def sizes(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of columns that are tried under each map."""
-        return (PLAIN,) + (MAPPED,) * (len(self.maps) - 1)
 
 
 @lru_cache(maxsize=256)
-def capped_axis(interval: Interval, axes: Axes) -> CappedAxis:
+def capped_axis(domain: Domain, axes: Axes) -> CappedAxis:
     """Lay out an axis from what is public."""
-    plain, *others = public_maps(interval)
+    if isinstance(domain, Categories):
+        return _nominal_axis(len(domain))
+    plain, *others = public_maps(domain)
     maps = (plain,) if axes == "linear" else (plain, *others)
     cut = [(THRESHOLDS, plain), (THRESHOLDS_OF_THREE, plain)]
     cut += [(THRESHOLDS_OF_MAPS, own) for own in maps[1:]]
@@ -237,7 +295,15 @@ def capped_axis(interval: Interval, axes: Axes) -> CappedAxis:
     everywhere = np.full(thresholds.size, MOST_RECORDS)
     rows = Rows.of(thresholds, everywhere, plain.cuts(_inner(THRESHOLDS_OF_THREE)))
     columns = [own.cuts(columns_of(PLAIN if own is plain else MAPPED).fractions) for own in maps]
-    return CappedAxis(maps, rows, Refinement.of([*columns, rows.thresholds]))
+    sizes = (PLAIN,) + (MAPPED,) * (len(maps) - 1)
+    return CappedAxis(maps, sizes, rows, Refinement.of([*columns, rows.thresholds]))
+
+
+def _nominal_axis(size: int) -> CappedAxis:
+    """Lay out an axis whose parts are categories; records hold their positions."""
+    between = np.arange(1.0, size)
+    refinement = Refinement.of([between, between])
+    return CappedAxis((Map(0.0, float(size)),), ((size,),), CategoryRows(size), refinement)
 
 
 def _inner(size: int) -> Floats:
@@ -250,31 +316,37 @@ class CappedColumn:
     """One variable on its axis, binned once for all pairs that it takes part in.
 
     ``parts`` are the records' parts under every map and then under every zoom, ``cells`` those
-    between the thresholds of ``rows``.
+    between the thresholds of ``rows``. ``absent`` are the records without a value, which are in
+    no cell; None where there can be none.
     """
 
     axis: CappedAxis
     parts: tuple[Parts, ...]
-    rows: Rows
+    rows: Rows | CategoryRows
     cells: Parts
     zooms: tuple[Zoom, ...] = ()
+    absent: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, values: Floats, interval: Interval, axes: Axes) -> CappedColumn:
-        """Find each record's part under every map."""
-        axis = capped_axis(interval, axes)
+    def of(cls, values: Floats, domain: Domain, axes: Axes, *, gaps: bool = False) -> CappedColumn:
+        """Find each record's part under every map; with ``gaps`` a NaN is in none."""
+        axis = capped_axis(domain, axes)
         atoms = axis.refinement.atoms(values)
         *parts, cells = (part[atoms] for part in axis.refinement.parts)
-        binned = cls(axis, tuple(parts), axis.rows, cells)
-        return binned._zoomed(values, interval) if axes == "wide" else binned
+        absent = np.isnan(values) if gaps else None
+        binned = cls(axis, tuple(parts), axis.rows, cells, absent=absent)
+        zoomed = axes == "wide" and not isinstance(domain, Categories)
+        return binned._zoomed(values, domain) if zoomed else binned  # type: ignore[arg-type]
 
     def _zoomed(self, values: Floats, interval: Interval) -> CappedColumn:
         """Add the zooms that hold the most records, with their columns and thresholds."""
-        zooms = tuple(fullest_zooms(values, interval))
-        rows, fractions = self.axis.rows.with_zooms(zooms), columns_of(ZOOMED).fractions
+        present = values if self.absent is None else values[~self.absent]
+        zooms = tuple(fullest_zooms(present, interval))
+        assert isinstance(self.rows, Rows)
+        rows, fractions = self.rows.with_zooms(zooms), columns_of(ZOOMED).fractions
         parts = (_places(zoom.map.cuts(fractions), values) for zoom in zooms)
         cells = _places(rows.thresholds, values)
-        return CappedColumn(self.axis, (*self.parts, *parts), rows, cells, zooms)
+        return replace(self, parts=(*self.parts, *parts), rows=rows, cells=cells, zooms=zooms)
 
     @property
     def n(self) -> int:
@@ -298,13 +370,22 @@ class Tabulated:
     counts: Counts
     sizes: tuple[int, ...]
     map: Map
-    across: Rows
+    across: Rows | CategoryRows
     orientation: int
     inside: int = MOST_RECORDS
 
+    @property
+    def sizes_of_three(self) -> tuple[int, ...]:
+        """The numbers of columns that are tried with three rows: none under a map or a zoom."""
+        if self.sizes in (MAPPED, ZOOMED):
+            return ()
+        return THREE if self.sizes == PLAIN else self.sizes
+
 
 def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
-    """Count two columns in every table that is searched."""
+    """Count two columns in every table that is searched: the records that have both values."""
+    absent = [column.absent for column in (x, y) if column.absent is not None]
+    gone = np.logical_or.reduce(absent) if absent else None
     for orientation, (along, across) in enumerate(((x, y), (y, x))):
         axis, rows = along.axis, across.rows
         shown = [
@@ -313,22 +394,39 @@ def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
         shown += [(zoom.map, ZOOMED, zoom.inside) for zoom in along.zooms]
         for parts, (own, sizes, inside) in zip(along.parts, shown, strict=True):
             size = columns_of(sizes).fractions.size + 1
-            counts = _kernels.critics.tabulate(parts, across.cells, size, rows.cells)
+            counts = _counted(parts, across.cells, size, rows.cells, gone)
             yield Tabulated(counts, sizes, own, rows, orientation, inside)
+
+
+def _counted(
+    parts: Parts, cells: Parts, size: int, columns: int, gone: NDArray[np.bool_] | None
+) -> Counts:
+    """Count records in a table; those that are gone in one more part, which is left out."""
+    counts: Counts
+    if gone is None:
+        counts = _kernels.critics.tabulate(parts, cells, size, columns)
+        return counts
+    elsewhere = np.where(gone, np.int32(size), parts)
+    counts = _kernels.critics.tabulate(elsewhere, cells, size + 1, columns)
+    return counts[:-1]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Best:
-    """The largest of all: n times the score, and the grid that has it."""
+    """The largest of all: n times the score, and the grid that has it.
+
+    ``records`` is n, which is private where records may have gaps.
+    """
 
     information: float
     columns: Floats
     rows: Floats
     orientation: int
+    records: int = 0
 
-    def score(self, n: int) -> float:
-        """Return the score of n records, from 0 to 1."""
-        return min(self.information / n, 1.0)
+    def score(self, least: int) -> float:
+        """Return the score, from 0 to 1, as of so many records at least."""
+        return min(self.information / max(self.records, least), 1.0)
 
     @property
     def grid(self) -> Grid:
@@ -337,25 +435,34 @@ class Best:
         return Grid(y.size + 1, x.size + 1, tuple(x.tolist()), tuple(y.tolist()))
 
 
-def search(tables: Iterable[Tabulated], cap: float, n: int) -> Best:
-    """Return the largest capped information of n records, at least 0."""
+def search(tables: Iterable[Tabulated], cap: float, n: int, least: int | None = None) -> Best:
+    """Return the largest capped information of n records, at least 0.
+
+    Where their number is private, ``n`` is the most that there can be and ``least`` what is
+    promised: all sizes follow from these.
+    """
     if n > MOST_RECORDS:
         raise InputError(
             f"{n} records", f"micc is exact up to {MOST_RECORDS}", with_code("use `dpmic.micr`")
         )
     critics = critics_of(cap, unit_of(n))
-    best = Best(-math.inf, np.empty(0), np.empty(0), 0)
+    best, records = Best(-math.inf, np.empty(0), np.empty(0), 0), 0
+    most = math.sqrt(n if least is None else least)
     for table in tables:
-        sums = _kernels.critics.cumulate(table.counts)
-        for found in (_two_rows(table, sums, critics, n), _three_rows(table, sums, critics, n)):
+        sums = table.across.sums(table.counts)
+        records = int(sums[-1, -1])
+        for found in (
+            _two_rows(table, sums, critics, n, 2 * most),
+            _three_rows(table, sums, critics, n, most),
+        ):
             if found is not None and found.information > best.information:
                 best = found
-    return replace(best, information=max(best.information, 0.0))
+    return replace(best, information=max(best.information, 0.0), records=records)
 
 
-def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best:
-    """Return the best grid of two rows."""
-    columns = columns_of(_affordable(table.sizes, 2 * math.sqrt(n)), table.sizes)
+def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int, most: float) -> Best:
+    """Return the best grid of two rows and at most so many columns."""
+    columns = columns_of(_affordable(table.sizes, most), table.sizes)
     inside = np.minimum(table.across.inside, table.inside)
     third = -(n // -SHARE)  # rounded up: what exceeds it is more than a third
     bits, where = _kernels.critics.two_rows(
@@ -370,15 +477,17 @@ def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best:
         critics.hard,
     )
     bits -= _penalty(critics.unit) * (columns.sizes - 1)
-    return _best(table, columns, bits, table.across.thresholds[where, None])
+    return _best(table, columns, bits, where[:, None])
 
 
-def _three_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Best | None:
+def _three_rows(
+    table: Tabulated, sums: Counts, critics: Critics, n: int, most: float
+) -> Best | None:
     """Return the best grid of three rows; under maps there is none."""
-    if table.sizes != PLAIN:
+    sizes, pairs = table.sizes_of_three, table.across.pairs
+    if not sizes or not pairs.size:
         return None
-    columns = columns_of(_affordable(THREE, math.sqrt(n)), PLAIN)
-    pairs = table.across.of_three[_PAIRS]
+    columns = columns_of(_affordable(sizes, most), table.sizes)
     bits, where = _kernels.critics.three_rows(
         sums,
         columns.edges,
@@ -391,7 +500,7 @@ def _three_rows(table: Tabulated, sums: Counts, critics: Critics, n: int) -> Bes
         critics.hard_of_three,
     )
     bits -= 2 * _penalty(critics.unit) * (columns.sizes - 1)
-    return _best(table, columns, bits / LOG_3, table.across.thresholds[pairs[:, where].T])
+    return _best(table, columns, bits / LOG_3, pairs[:, where].T)
 
 
 def _affordable(sizes: tuple[int, ...], most: float) -> tuple[int, ...]:
@@ -403,8 +512,8 @@ def _penalty(unit: float) -> float:
     return math.floor(PENALTY / unit + 0.5) * unit
 
 
-def _best(table: Tabulated, columns: Columns, bits: Floats, rows: Floats) -> Best:
-    """Return the best of several partitions, with the rows of each."""
+def _best(table: Tabulated, columns: Columns, bits: Floats, thresholds: NDArray[np.int64]) -> Best:
+    """Return the best of several partitions, with the thresholds of each."""
     k = int(np.argmax(bits))
     cuts = table.map.cuts(_inner(int(columns.sizes[k])))
-    return Best(float(bits[k]), cuts, rows[k], table.orientation)
+    return Best(float(bits[k]), cuts, table.across.cuts(thresholds[k]), table.orientation)
