@@ -6,7 +6,7 @@ import datetime
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -65,6 +65,13 @@ class Limits:
     c: float
     master: str
     lmax: int | None = None
+
+    def holding(self, x: int | None, y: int | None) -> Limits:
+        """Return limits with room for nominal columns: all their categories, and two parts.
+
+        ``x`` and ``y`` are the numbers of categories, None for numbers.
+        """
+        return replace(self, B=max(self.B, (x or 2) * (y or 2)))
 
 
 def real(value: object, name: str) -> float:
@@ -329,8 +336,23 @@ def categories(value: object, name: str) -> Categories:
     return Categories(labels)
 
 
+def domain(value: object, name: str) -> Domain:
+    """Return what a column can be: an interval, or categories that were checked before."""
+    return value if isinstance(value, Categories) else interval(value, name)
+
+
 def bounds(value: object) -> Bounds:
     """Return the rectangle ((x0, x1), (y0, y1)) on which range partitions are drawn."""
-    remedy = "pass bounds=((x0, x1), (y0, y1)), from domain knowledge"
-    x, y = two(value, "bounds", "one interval is needed for each axis", remedy)
+    x, y = _axes(value)
     return interval(x, "x"), interval(y, "y")
+
+
+def domains(value: object) -> tuple[Domain, Domain]:
+    """Return what each of two columns can be: its bounds, or its categories."""
+    x, y = _axes(value)
+    return domain(x, "x"), domain(y, "y")
+
+
+def _axes(value: object) -> tuple[object, object]:
+    remedy = "pass bounds=((x0, x1), (y0, y1)), from domain knowledge"
+    return two(value, "bounds", "one interval is needed for each axis", remedy)

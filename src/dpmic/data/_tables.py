@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Interval
+from dpmic._validate import Domain
 from dpmic.data._columns import (
     LEAST_RECORDS,
     column,
@@ -302,8 +302,8 @@ class Unlisted(tuple[str, ...]):
     """Names that errors do not list: those of a text are its first line, and may be a record."""
 
 
-def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
-    """Return the columns that have bounds, with these; no value is looked at.
+def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Domain, ...]]:
+    """Return the columns that have bounds or categories, with these; no value is looked at.
 
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
     has an interval for each column.
@@ -317,8 +317,8 @@ def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
     else:
         given = dict(enumerate(_in_order(bounds, len(names))))
     places = sorted(given)
-    intervals = tuple(_validate.interval(given[i], names[i]) for i in places)
-    return source.select(places), intervals
+    domains = tuple(_validate.domain(given[i], names[i]) for i in places)
+    return source.select(places), domains
 
 
 def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:

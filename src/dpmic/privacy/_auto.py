@@ -17,6 +17,7 @@ from dpmic.privacy._geometric import MICrGeometric
 from dpmic.privacy._guards import open_privately
 from dpmic.privacy._laplace import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import Mechanism
+from dpmic.privacy._records import Size
 from dpmic.privacy.query import TERMS, Terms
 from dpmic.privacy.sensitivity import MAX_CAPPED_N
 from dpmic.statistics.fixed_grids import CappedGrids
@@ -38,7 +39,11 @@ class Records:
 
 
 def resolve(
-    mechanism: Any, options: dict[str, Any], source: Found | Records, epsilon: float
+    mechanism: Any,
+    options: dict[str, Any],
+    source: Found | Records,
+    epsilon: float,
+    size: Size | None = None,
 ) -> str:
     """Return the name of the mechanism that is meant; ``epsilon`` is that of one score and row."""
     if not isinstance(mechanism, str):
@@ -63,7 +68,7 @@ def resolve(
         return CappedLaplace.name
     if isinstance(source, Counting) and source.once:
         return CappedLaplace.name  # whose grids do not depend on n
-    n = open_privately(lambda: source.n)
+    n = open_privately(lambda: source.n) if size is None else size.least
     return of_least_error(max(n, CappedLaplace.least_n), epsilon)  # fewer are refused later
 
 
@@ -79,10 +84,18 @@ def of_least_error(n: int, epsilon: float) -> str:
 
 
 def choose(
-    mechanism: Any, source: Found | Records, terms: Terms, bounds: Any, options: dict[str, Any]
+    mechanism: Any,
+    source: Found | Records,
+    terms: Terms,
+    bounds: Any,
+    options: dict[str, Any],
+    size: Size | None = None,
 ) -> Mechanism:
-    """Return the mechanism that is meant, or refuse it; a count table has grids of its own."""
-    name = resolve(mechanism, options, source, terms.epsilon / terms.rows_per_person)
+    """Return the mechanism that is meant, or refuse it; a count table has grids of its own.
+
+    Of records whose number may be private only their ``size`` is looked at.
+    """
+    name = resolve(mechanism, options, source, terms.epsilon / terms.rows_per_person, size)
     kind = MECHANISMS.get(name)
     if kind is None:
         names = " or ".join(map(repr, ("auto", *MECHANISMS)))
@@ -92,7 +105,7 @@ def choose(
     own = kind.__dataclass_fields__.keys()
     if kind.needs_bounds and isinstance(source, Counting):
         bounds = source.bounds(bounds)
-    given = options if bounds is None else {**options, "bounds": _in_order(bounds, source)}
+    given = options if bounds is None else {**options, "bounds": in_order(bounds, source)}
     unknown = sorted(given.keys() - own)
     if unknown:
         raise ParameterError(
@@ -116,7 +129,7 @@ def _of_table(source: Found | Records, own: Set[str]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name in own}
 
 
-def _in_order(bounds: Any, source: Found | Records) -> Any:
+def in_order(bounds: Any, source: Found | Records) -> Any:
     """Return bounds that are given by name as those of x and of y."""
     if not isinstance(bounds, Mapping) or isinstance(source, Records):
         return bounds

@@ -23,6 +23,7 @@ from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy._guards import read_privately
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
+from dpmic.privacy._records import Size
 from dpmic.results import HistogramRelease
 from dpmic.statistics import summaries
 from dpmic.statistics.records import cell_counts, cell_edges, largest_first
@@ -107,8 +108,9 @@ class MICrGeometric(Mechanism):
                 ),
             )
 
-    def setting(self, n: int) -> CalibratedGeometric:
+    def setting(self, n: int | Size) -> CalibratedGeometric:
         """Return everything that is fixed before data is looked at."""
+        n = Size.of(n).n
         self._enough(n)
         sensitivity.rounding(n, 4)  # refuses more records than the proof of rounding covers
         default = tuned.lookup_histogram(n, self.epsilon / self.rows_per_person)

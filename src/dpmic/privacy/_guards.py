@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.data import Pair, Source, read_all
+from dpmic._validate import Categories, Domain
+from dpmic.data import Pair, Source, coded, column
 from dpmic.errors import (
     BoundsReminder,
     DpmicError,
@@ -27,6 +28,7 @@ from dpmic.errors import (
     with_code,
 )
 from dpmic.parameters.value_noise import ValueNoise
+from dpmic.privacy._records import Gaps
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -70,14 +72,17 @@ def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
     return called
 
 
-def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
-    """Read columns of finite numbers, or refuse naming the column alone.
+def private_columns(
+    source: Source, domains: Sequence[Domain | None] | None = None, gaps: Gaps | None = None
+) -> tuple[NDArray[np.float64], ...]:
+    """Read columns of finite numbers or categories, or refuse naming the column alone.
 
-    The domain of every mechanism is numbers that float64 holds exactly and finitely. A refusal is
-    meant for the data steward; it holds no value, count or position. Records are never dropped,
-    since that would make their number private, and categories must have a list that is fixed
-    beforehand, since a record's cell may depend on that record alone.
+    The domain of every mechanism is numbers that float64 holds exactly and finitely, or categories
+    of a public list, since a record's cell may depend on that record alone. A refusal is meant for
+    the data steward; it holds no value, count or position. NaN is left where records are dropped.
     """
+    each = (None,) * len(source.names) if domains is None else domains
+    rule = gaps or Gaps()
 
     def read() -> tuple[NDArray[np.float64], ...]:
         if source.n > MOST_IN_MEMORY:
@@ -86,12 +91,18 @@ def private_columns(source: Source) -> tuple[NDArray[np.float64], ...]:
                 "records in memory are counted in 32-bit integers",
                 "pass them in parts, as a dpmic.CountTable",
             )
-        columns = read_all(source, categories=False)
-        if columns[0].size != source.n:
-            raise InputError(
-                f"n = {source.n}", f"the columns hold {columns[0].size} values", "pass plain arrays"
-            )
-        return columns
+        columns = []
+        for values, name, domain in zip(source.columns, source.names, each, strict=True):
+            if isinstance(domain, Categories):
+                found = coded(values, name, domain)
+            else:
+                found = column(values, name, categories=False)
+            if found.size != source.n:
+                raise InputError(
+                    f"n = {source.n}", f"column {name} holds {found.size} values", "pass as many"
+                )
+            columns.append(rule.settled(found, name, domain))
+        return tuple(columns)
 
     return read_privately(read)
 
@@ -125,14 +136,18 @@ def read_privately(read: Callable[[], Result]) -> Result:
         f"column {column}",
         "it has missing, infinite or non-numeric values, integers too large for float64, or "
         "another type in some part of the data",
-        "leave it out, or correct these records where they come from, each by itself; one constant "
-        "in place of what is missing makes columns look dependent, and dropping records changes n",
+        with_code(
+            "leave it out, or correct these records where they come from, each by itself; for "
+            "missing values pass `missing='drop'`; for text its `categories=...`"
+        ),
     )
 
 
-def private_pair(source: Source) -> Pair:
+def private_pair(
+    source: Source, domains: Sequence[Domain | None] | None = None, gaps: Gaps | None = None
+) -> Pair:
     """Read two columns by :func:`private_columns`."""
-    x, y = private_columns(source)
+    x, y = private_columns(source, domains, gaps)
     return Pair(x, y, (source.names[0], source.names[1]))
 
 

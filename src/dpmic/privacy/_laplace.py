@@ -12,14 +12,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Bounds, Interval, Limits, Master
+from dpmic._validate import Categories, Domain, Limits, Master
 from dpmic.data import Pair
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
@@ -28,6 +28,7 @@ from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import noise, sensitivity
 from dpmic.privacy._guards import read_privately, refuse_noisy_value
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
+from dpmic.privacy._records import Size
 from dpmic.results import Release
 from dpmic.statistics import capped, summaries
 from dpmic.statistics.capped import CapLimits
@@ -45,8 +46,12 @@ from dpmic.statistics.search import Search, check_records, merged, pair_matrices
 from dpmic.statistics.sources import Counting, Found
 
 Floats = NDArray[np.float64]
-Intervals = Sequence[Interval]
+Domains = Sequence[Domain]
 Pairs = Sequence[tuple[int, int]]
+Mapped = tuple[Floats, Sequence[Any]]
+"""Values, and the maps of their axis or its categories."""
+
+UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
 
 _READ_OFF: dict[str, Callable[[Floats], float]] = {
     "mic": summaries.mic,
@@ -61,20 +66,26 @@ class CalibratedLaplace(CalibratedMechanism):
     """A mechanism whose noise is added to one number."""
 
     noise: noise.Laplace
+    size: Size
 
 
 class LaplaceMechanism(Mechanism):
     """A score of two columns plus Laplace noise."""
 
-    def setting(self, n: int) -> CalibratedLaplace:
-        """Return everything that is fixed before data is looked at."""
-        self._enough(n)
-        limits = self._limits(n)
-        one = self._one_row(n, limits)
+    def setting(self, n: int | Size) -> CalibratedLaplace:
+        """Return everything that is fixed before data is looked at.
+
+        Where the number of records is private, all of it follows from what was promised.
+        """
+        size = Size.of(n)
+        self._enough(size.least)
+        limits = self._limits(size.least)
+        one = self._one_row(size, limits)
         person = _of_rows(self.rows_per_person, one)
         calibrated = noise.calibrate(person, self.epsilon)
-        calibration = self._calibration(n)
-        return CalibratedLaplace(n, limits, one, person, calibrated, calibration)
+        usual = not size.private and not any(isinstance(d, Categories) for d in self.domains)
+        calibration = self._calibration(size.n) if usual else Calibration()
+        return CalibratedLaplace(size.n, limits, one, person, calibrated, calibration, size)
 
     def refuse_noisy(self, setting: CalibratedLaplace) -> None:
         """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
@@ -112,7 +123,7 @@ class LaplaceMechanism(Mechanism):
         """Return what is known of scores; of other grids than the default ones, only [0, 1]."""
 
     @abstractmethod
-    def _one_row(self, n: int, limits: Any) -> float:
+    def _one_row(self, size: Size, limits: Any) -> float:
         """Return the proved sensitivity of the score that is computed."""
 
 
@@ -135,11 +146,15 @@ class MatrixMechanism(LaplaceMechanism):
 
     def _calibration(self, n: int) -> Calibration:
         default = (self.B, self.c, self.lmax, self.master) == (None, None, None, "reshef")
-        return self._tuned(n).calibration if default else Calibration()
+        measured = default and getattr(self, "axes", "linear") == "linear"
+        return self._tuned(n).calibration if measured else Calibration()
 
-    def _one_row(self, n: int, limits: Limits) -> float:
+    def _one_row(self, size: Size, limits: Limits) -> float:
         # Delta of the exact score, plus what rounding adds for each of two neighbours.
-        return self._sensitivity(n, limits) + 2 * sensitivity.rounding(n, limits.B)
+        rounded = 2 * sensitivity.rounding(size.most, limits.B)
+        if size.private:
+            rounded += 2**-51  # of the product with the share of what was promised
+        return self._sensitivity(size.least, limits) + rounded
 
     @abstractmethod
     def _sensitivity(self, n: int, limits: Limits) -> float:
@@ -149,7 +164,9 @@ class MatrixMechanism(LaplaceMechanism):
 class FixedGridMechanism(LaplaceMechanism):
     """A score on grids that are fixed beforehand, so that counts on them are enough."""
 
-    bounds: Bounds
+    floors = True
+
+    bounds: tuple[Domain, Domain]
     axes: Axes
 
     @abstractmethod
@@ -162,9 +179,17 @@ class FixedGridMechanism(LaplaceMechanism):
 
     @abstractmethod
     def scores(
-        self, columns: Sequence[Floats], intervals: Intervals, pairs: Pairs, limits: Any
+        self,
+        columns: Sequence[Floats],
+        domains: Domains,
+        pairs: Pairs,
+        limits: Any,
+        size: Size | None = None,
     ) -> list[float]:
-        """Compute the scores of some pairs of columns: never to be shown."""
+        """Compute the scores of some pairs of columns: never to be shown.
+
+        Without a ``size`` all records of the columns count.
+        """
 
     @abstractmethod
     def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
@@ -175,10 +200,12 @@ class FixedGridMechanism(LaplaceMechanism):
         """Return what is public of the grids."""
 
     def _counted(self, source: Counting) -> Counting:
-        return read_privately(lambda: source.counted(self.bounds, self.fixed_grids()))
+        ends: Any = self.bounds  # all of them numbers
+        return read_privately(lambda: source.counted(ends, self.fixed_grids()))
 
     def _counts(self, source: Counting, setting: CalibratedLaplace) -> Counting:
-        return read_privately(lambda: source.counted(self.bounds, self.grids(setting.limits)))
+        ends: Any = self.bounds
+        return read_privately(lambda: source.counted(ends, self.grids(setting.limits)))
 
     def score(self, private: Pair | Counting, setting: CalibratedLaplace) -> float:
         """Compute the score of two columns, without noise."""
@@ -186,11 +213,16 @@ class FixedGridMechanism(LaplaceMechanism):
             x, y = private.names
             return self.table_score(private.table, x, y, setting)
         columns = (private.x, private.y)
-        return self.scores(columns, self.bounds, [(0, 1)], setting.limits)[0]
+        return self.scores(columns, self.bounds, [(0, 1)], setting.limits, setting.size)[0]
 
     def public(self, limits: Any) -> dict[str, Any]:
-        """Return the bounds, and what is public of the grids."""
-        box = {"x bounds": list(self.bounds[0]), "y bounds": list(self.bounds[1])}
+        """Return the bounds or categories, and what is public of the grids."""
+        box: dict[str, Any] = {}
+        for axis, own in zip("xy", self.bounds, strict=True):
+            if isinstance(own, Categories):
+                box[f"{axis} categories"] = list(own.labels)
+            else:
+                box[f"{axis} bounds"] = list(own)
         return {**box, **self.public_grids(limits)}
 
 
@@ -233,7 +265,7 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
     """
 
     epsilon: float
-    bounds: Bounds
+    bounds: tuple[Domain, Domain]
     B: float | None = None
     c: float | None = None
     statistic: str = "mic"
@@ -249,7 +281,7 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
 
     def __post_init__(self) -> None:
         _check(self)
-        object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        object.__setattr__(self, "bounds", _validate.domains(self.bounds))
         if capped.checked_axes(self.axes) == "wide":
             raise ParameterError(
                 "axes = 'wide'",
@@ -263,7 +295,11 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
 
     def _sensitivity(self, n: int, limits: Limits) -> float:
-        return sensitivity.micr(n, limits.B, statistic=self.statistic)
+        nominal = any(isinstance(own, Categories) and len(own) > 2 for own in self.bounds)
+        return sensitivity.micr(n, limits.B, statistic=self.statistic, nominal=nominal)
+
+    def _limits(self, n: int) -> Limits:
+        return super()._limits(n).holding(*map(_categories, self.bounds))
 
     def grids(self, limits: Limits) -> RangeGrids:
         """Return the grids on which records are counted."""
@@ -274,18 +310,37 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         return self.grids(fixed_limits(self.B, self.c, self.master))
 
     def scores(
-        self, columns: Sequence[Floats], intervals: Intervals, pairs: Pairs, limits: Limits
+        self,
+        columns: Sequence[Floats],
+        domains: Domains,
+        pairs: Pairs,
+        limits: Limits,
+        size: Size | None = None,
     ) -> list[float]:
         """Compute the statistic of MICr; each column is binned once under each map."""
+        maps = [_maps_of(own, self.axes) for own in domains]
+        counted = size or Size.of(columns[0].size)
+        if counted.private or any(isinstance(own, Categories) for own in domains):
+            ends = [((columns[i], maps[i]), (columns[j], maps[j])) for i, j in pairs]
+            return [self._one_by_one(x, y, limits, counted.least) for x, y in ends]
         plan, under = steps(limits), self.grids(limits).map_pairs
-        maps = [range_maps(ends, self.axes) for ends in intervals]
         each = zip(columns, maps, strict=True)
         axes = [RangeAxis.for_steps(values, own, plan) for values, some in each for own in some]
-        size = len(maps[0])
-        mapped = [(i * size + a, j * size + b) for i, j in pairs for a, b in under]
+        count = len(maps[0])
+        mapped = [(i * count + a, j * count + b) for i, j in pairs for a, b in under]
         matrices = pair_matrices(axes, mapped, plan)
         read_off = _READ_OFF[self.statistic]
         return [read_off(merged(islice(matrices, len(under)))) for _ in pairs]
+
+    def _one_by_one(self, x: Mapped, y: Mapped, limits: Limits, least: int) -> float:
+        """Compute MICr of the records of a pair that are complete, as of ``least`` at least."""
+        complete = ~(np.isnan(x[0]) | np.isnan(y[0]))
+        records = int(complete.sum())
+        if records < 2:
+            return 0.0
+        values = x[0][complete], y[0][complete]
+        each = (Search.by_map(*values, (a, b), limits).matrix() for a, b in product(x[1], y[1]))
+        return max(map(_READ_OFF[self.statistic], each)) * min(records / least, 1.0)
 
     def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
         """Compute the statistic of MICr of two counted columns."""
@@ -329,7 +384,7 @@ class CappedLaplace(FixedGridMechanism):
     """
 
     epsilon: float
-    bounds: Bounds
+    bounds: tuple[Domain, Domain]
     cap: float | None = None
     axes: Axes = "any"
     rows_per_person: int = 1
@@ -342,7 +397,7 @@ class CappedLaplace(FixedGridMechanism):
 
     def __post_init__(self) -> None:
         check_options(self)
-        object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        object.__setattr__(self, "bounds", _validate.domains(self.bounds))
         capped.checked_axes(self.axes)
         if self.cap is not None:
             object.__setattr__(self, "cap", _validate.cap(self.cap))
@@ -353,12 +408,12 @@ class CappedLaplace(FixedGridMechanism):
         )
 
     def _calibration(self, n: int) -> Calibration:
-        if self.cap is not None:
+        if self.cap is not None or self.axes != "any":
             return Calibration()
         return tuned.lookup_capped(n, self._epsilon_of_row).calibration
 
-    def _one_row(self, n: int, limits: CapLimits) -> float:
-        return sensitivity.micc(n, limits.cap)
+    def _one_row(self, size: Size, limits: CapLimits) -> float:
+        return sensitivity.micc(size.least, limits.cap, most=size.most)
 
     def grids(self, limits: CapLimits) -> CappedGrids:
         """Return the grids on which records are counted: the same for every cap and n."""
@@ -369,15 +424,22 @@ class CappedLaplace(FixedGridMechanism):
         return CappedGrids(countable_axes(self.axes))
 
     def scores(
-        self, columns: Sequence[Floats], intervals: Intervals, pairs: Pairs, limits: CapLimits
+        self,
+        columns: Sequence[Floats],
+        domains: Domains,
+        pairs: Pairs,
+        limits: CapLimits,
+        size: Size | None = None,
     ) -> list[float]:
         """Compute capped information; each column is binned once."""
-        n, each = columns[0].size, zip(columns, intervals, strict=True)
-        binned = [capped.CappedColumn.of(values, ends, self.axes) for values, ends in each]
-        return [
-            capped.search(capped.tabulated(binned[i], binned[j]), limits.cap, n).score(n)
-            for i, j in pairs
+        counted = size or Size.of(columns[0].size)
+        binned = [
+            capped.CappedColumn.of(values, own, self.axes, gaps=counted.gaps)
+            for values, own in zip(columns, domains, strict=True)
         ]
+        tables = (capped.tabulated(binned[i], binned[j]) for i, j in pairs)
+        found = (capped.search(own, limits.cap, counted.most, counted.least) for own in tables)
+        return [best.score(counted.least) for best in found]
 
     def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
         """Compute capped information of two counted columns."""
@@ -385,12 +447,12 @@ class CappedLaplace(FixedGridMechanism):
         check_records(n, setting.n)
         intervals = [table.bounds[name] for name in (x, y)]
         tables = self.fixed_grids().tabulated(counts, intervals, swapped=swapped)
-        return capped.search(tables, setting.limits.cap, n).score(n)
+        return capped.search(tables, setting.limits.cap, n).score(n)  # all of them count
 
     def load(self, *, counted: bool) -> None:
         """Compile the kernels."""
         values = np.linspace(0, 1, self.least_n)
-        self.scores((values, values), self.bounds, [(0, 1)], CapLimits(_validate.CAPS[0]))
+        self.scores((values, values), UNIT_SQUARE, [(0, 1)], CapLimits(_validate.CAPS[0]))
 
     def public_grids(self, limits: CapLimits) -> dict[str, Any]:
         """Return the cap, and the scales of axes."""
@@ -464,6 +526,15 @@ class MICeLaplace(MatrixMechanism):
     def public(self, limits: Limits) -> dict[str, Any]:
         """Return the size of grids and masters."""
         return {"B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
+
+
+def _categories(domain: Domain) -> int | None:
+    return len(domain) if isinstance(domain, Categories) else None
+
+
+def _maps_of(domain: Domain, axes: Axes) -> tuple[Any, ...]:
+    """Return the maps under which an axis is searched; a nominal one has its categories."""
+    return (domain,) if isinstance(domain, Categories) else range_maps(domain, axes)
 
 
 def _check(mechanism: MatrixMechanism) -> None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from dpmic import _validate
-from dpmic._validate import Limits
+from dpmic._validate import Domain, Limits
 from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy._guards import open_privately, private, private_pair
+from dpmic.privacy._records import Gaps, Size
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
 from dpmic.statistics.search import load_kernels
@@ -58,6 +59,8 @@ class Mechanism(ABC):
     counts: ClassVar[bool] = False
     """Whether noise is added to counts, which are scored afterwards, and not to a value."""
     needs_bounds: ClassVar[bool] = True
+    floors: ClassVar[bool] = False
+    """Whether its proof covers a private number of records, and categories."""
 
     epsilon: float
     statistic: str
@@ -70,7 +73,8 @@ class Mechanism(ABC):
         """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
         from dpmic.privacy.release import release
 
-        return release(x, y, data=data, mechanism=self)
+        released: Release = release(x, y, data=data, mechanism=self)
+        return released
 
     def known(self, source: Found) -> Found:
         """Return a source whose number of records is known; rows that come once are counted."""
@@ -79,11 +83,16 @@ class Mechanism(ABC):
         open_privately(lambda: source.n)
         return source
 
-    def read(self, source: Found, setting: Any) -> Any:
+    def read(self, source: Found, setting: Any, gaps: Gaps | None = None) -> Any:
         """Read what ``score`` needs, or refuse naming a column alone."""
         if isinstance(source, Counting):
             return self._counts(source, setting)
-        return private_pair(source)
+        return private_pair(source, self.domains, gaps)
+
+    @property
+    def domains(self) -> tuple[Domain | None, Domain | None]:
+        """What both columns can be, where that is known."""
+        return getattr(self, "bounds", (None, None))
 
     def _counted(self, source: Counting) -> Counting:
         """Count rows that can be read only once."""
@@ -110,7 +119,7 @@ class Mechanism(ABC):
         """Refuse, unless ``allow_noisy``, where noise will hide whatever the data are."""
 
     @abstractmethod
-    def setting(self, n: int) -> CalibratedMechanism:
+    def setting(self, n: int | Size) -> CalibratedMechanism:
         """Return everything that is fixed before data is looked at."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._validate import Interval
+from dpmic._validate import Categories, Domain, Interval
 from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy._auto import Records, choose
@@ -22,6 +22,7 @@ from dpmic.privacy._laplace import (
     FixedGridMechanism,
     MICrLaplace,
 )
+from dpmic.privacy._records import Size, domains_of
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.privacy.query import LEAST_EPSILON, Query, Result, Terms
 from dpmic.statistics import sources
@@ -29,7 +30,7 @@ from dpmic.statistics.fixed_grids import Family, paired
 from dpmic.statistics.maps import Axes
 from dpmic.statistics.sources import Counting, Found
 
-UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
+UNIT: Interval = (0.0, 1.0)
 """For a mechanism that stands for all pairs: neither grids nor noise depend on the bounds."""
 
 
@@ -42,14 +43,32 @@ class Table:
     """
 
     source: Found
-    intervals: tuple[Interval, ...]
+    domains: tuple[Domain, ...]
     target: int | None
     person: str | None
+    given: Size | None = None
+
+    @property
+    def size(self) -> Size:
+        """What is public of the number of records."""
+        return self.given or Size.of(self.source.n)
+
+    @property
+    def n(self) -> int:
+        """The number of records, or of people."""
+        return self.size.n
+
+    @property
+    def hardest(self) -> tuple[Domain, Domain]:
+        """Two columns that stand for all: those with the most categories."""
+        ordered = sorted(self.domains, key=_categories, reverse=True)
+        first, second = (own if _categories(own) else UNIT for own in ordered[:2])
+        return first, second
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """The candidates, by position: all pairs, or the target with each other column."""
-        return paired(len(self.intervals), self.target)
+        return paired(len(self.domains), self.target)
 
     @property
     def named_pairs(self) -> list[tuple[str, str]]:
@@ -63,8 +82,13 @@ class Table:
         return None if self.target is None else self.source.names[self.target]
 
     def counted(self, source: Counting, grids: Family) -> Counting:
-        """Count the columns that take part where they are."""
-        return read_privately(lambda: source.counted(self.intervals, grids, self.target_name))
+        """Count the columns that take part where they are: all of them numbers."""
+        ends: Any = self.domains
+        return read_privately(lambda: source.counted(ends, grids, self.target_name))
+
+
+def _categories(domain: Domain) -> int:
+    return len(domain) if isinstance(domain, Categories) else 0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -77,11 +101,17 @@ class TableQuery(Query[Result]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is public besides n: bounds by name, the target, and the grids."""
-        named = zip(self.source.names, self.table.intervals, strict=True)
-        target = {} if self.table.target is None else {"target": self.table.target_name}
-        grids = self.mechanism.public_grids(self.setting.limits)
-        return {"bounds": {name: list(ends) for name, ends in named}, **target, **grids}
+        """What is public besides n: bounds and categories by name, the target, and the grids."""
+        named = list(zip(self.source.names, self.table.domains, strict=True))
+        listed = {name: list(own.labels) for name, own in named if isinstance(own, Categories)}
+        bounds = {name: list(own) for name, own in named if not isinstance(own, Categories)}
+        return {
+            "bounds": bounds,
+            **({"categories": listed} if listed else {}),
+            **({} if self.table.target is None else {"target": self.table.target_name}),
+            **self.mechanism.public_grids(self.setting.limits),
+            **self.counted_facts,
+        }
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -102,7 +132,7 @@ class TableQuery(Query[Result]):
         """Read the columns, or count those that are not in memory."""
         if isinstance(self.source, Counting):
             return self.table.counted(self.source, self.mechanism.grids(self.setting.limits))
-        return private_columns(self.source)
+        return private_columns(self.source, self.table.domains, self.terms.gaps)
 
     def load(self) -> None:
         """Compile the kernels."""
@@ -117,7 +147,8 @@ class TableQuery(Query[Result]):
         if isinstance(private, Counting):
             pairs = table.named_pairs
             return [mechanism.table_score(private.table, x, y, self.setting) for x, y in pairs]
-        return mechanism.scores(private, table.intervals, table.pairs, self.setting.limits)
+        setting = self.setting
+        return mechanism.scores(private, table.domains, table.pairs, setting.limits, setting.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,11 +176,28 @@ class PairOptions:
         named = ((name, getattr(self, name)) for name in ("axes", "cap", "B", "c"))
         return {name: value for name, value in named if value is not None}
 
-    def choose(self, source: Found | Records, terms: Terms, epsilon: float) -> FixedGridMechanism:
+    def calibrated(
+        self, table: Table | Records, terms: Terms, epsilon: float
+    ) -> tuple[FixedGridMechanism, CalibratedLaplace]:
+        """Return the mechanism of a table, and its setting, as :meth:`choose` does."""
+        if isinstance(table, Records):
+            mechanism = self.choose(table, terms, epsilon)
+            return mechanism, mechanism.setting(table.n)
+        mechanism = self.choose(table.source, terms, epsilon, table.hardest, table.given)
+        return mechanism, mechanism.setting(table.size)
+
+    def choose(
+        self,
+        source: Found | Records,
+        terms: Terms,
+        epsilon: float,
+        hardest: tuple[Domain, Domain] = (UNIT, UNIT),
+        size: Size | None = None,
+    ) -> FixedGridMechanism:
         """Return the mechanism for scores that have the noise of a release at that epsilon."""
         loss = max(epsilon, LEAST_EPSILON)
         single = replace(terms, epsilon=loss, allow_large_epsilon=True, ledger=None, name=None)
-        chosen = choose(self.mechanism, source, single, UNIT_SQUARE, self.given)
+        chosen = choose(self.mechanism, source, single, hardest, self.given, size)
         assert isinstance(chosen, FixedGridMechanism)
         return chosen
 
@@ -170,13 +218,14 @@ def find(table: Any, terms: Terms, options: PairOptions, *, bounds: Any, target:
             "the names of a text's columns are its first line, a record where there is no header",
             "name the columns: {'age': (0, 120), ...}",
         )
-    source, intervals = bounded(found, bounds)
+    source, domains = bounded(found, domains_of(bounds, terms.categories))
     refuse_single(source.names)
     names = source.names
     place = None if target is None else position(target, names, "target", "column with bounds")
     by_name = isinstance(terms.person, str) and not isinstance(table, np.ndarray)
-    source, person = terms.bounded(source, table if by_name else None)
-    taking_part = Table(source, intervals, place, person)
+    source, person, size = terms.bounded(source, table if by_name else None)
+    terms.gaps.check(names, domains)
+    taking_part = Table(source, domains, place, person, size)
     if isinstance(source, Counting) and source.once:
         grids = options.choose(source, terms, terms.epsilon).fixed_grids()
         return replace(taking_part, source=taking_part.counted(source, grids))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._validate import Categories, Domain
 from dpmic.data import find, pair, read
 from dpmic.errors import ParameterError
 from dpmic.privacy._geometric import MICrGeometric
@@ -215,6 +216,13 @@ def _start(mechanism: Mechanism, n: int, lattices: Sequence[Floats]) -> tuple[Fl
     return first, second
 
 
+def _lattice(domain: Domain) -> Floats:
+    """Return values of a column among which there is one in every cell of small grids."""
+    if isinstance(domain, Categories):
+        return np.arange(float(len(domain)))
+    return np.linspace(*domain, 13)
+
+
 def _worst_case(mechanism: Mechanism, n: int) -> Neighbours:
     """Climb towards two datasets, different in one person's rows, whose scores differ most.
 
@@ -224,7 +232,7 @@ def _worst_case(mechanism: Mechanism, n: int) -> Neighbours:
     rng = np.random.default_rng(0)  # of the attack, not of the noise
     setting, rows = mechanism.setting(n), min(mechanism.rows_per_person, n)
     if isinstance(mechanism, FixedGridMechanism | MICrGeometric):
-        lattices = [np.linspace(*interval, 13) for interval in mechanism.bounds]
+        lattices = [_lattice(own) for own in mechanism.bounds]
         first, second = _start(mechanism, n, lattices)
     else:
         lattices = [rng.random(1_000_000)] * 2

@@ -132,7 +132,7 @@ def prepare(
     """Fix everything about a range from what is public."""
     target = _share(coverage, "coverage", 0.99, closed=True)
     miss = _share(failure, "failure", 0.05)
-    source, person = terms.columns(x, data=data)
+    source, person, _ = terms.columns(x, data=data)
     plan = RangePlan(source.n, target, miss, **_noises(terms.epsilon, terms.rows_per_person))
     if plan.n * terms.epsilon < LEAST_SIGNAL * terms.rows_per_person:
         warn_of_noise(

@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._validate import Bounds
 from dpmic.data import Pair, Source
 from dpmic.errors import InputError
 from dpmic.privacy import noise
+from dpmic.privacy._auto import in_order
 from dpmic.privacy._guards import private, private_pair
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Query, Terms
@@ -44,6 +46,8 @@ def release_test(
     epsilon: float,
     data: Any = None,
     draws: int = 999,
+    missing: Any = "refuse",
+    bounds: Any = None,
     person: Any = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
@@ -67,6 +71,10 @@ def release_test(
         Releases of independent columns to compare with; the p-value is at least
         1 / (draws + 1). They use no data. 999 take less than a second at n = 1,000, some
         seconds at 10,000 and some ten at 100,000.
+    missing : {"refuse", "scatter"} or mapping
+        What becomes of missing values, as for :func:`dpmic.release`; records cannot be dropped.
+    bounds : ((x0, x1), (y0, y1)) or mapping, optional
+        For ``missing="scatter"``: where random values lie.
     person : array-like or str, optional
         Who each row belongs to; only the first row of each person is used. Several rows of one
         person are not independent of each other, which would void the p-value, so there is no
@@ -90,24 +98,30 @@ def release_test(
     terms = Terms(
         epsilon=epsilon,
         person=person,
+        missing=missing,
         ledger=ledger,
         dataset=dataset,
         name=name,
         allow_large_epsilon=allow_large_epsilon,
     )
-    return prepare(x, y, terms, data=data, draws=draws).run()
+    return prepare(x, y, terms, data=data, draws=draws, bounds=bounds).run()
 
 
 @private
-def prepare(x: Any, y: Any, terms: Terms, *, data: Any = None, draws: int) -> IndependenceQuery:
+def prepare(
+    x: Any, y: Any, terms: Terms, *, data: Any = None, draws: int = 999, bounds: Any = None
+) -> IndependenceQuery:
     """Fix everything about a test from what is public."""
     repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
-    source, person = terms.columns(x, y, data=data)
+    source, person, _ = terms.columns(x, y, data=data)
+    domains = None if bounds is None else _validate.bounds(in_order(bounds, source))
+    terms.gaps.check(source.names, domains or (None, None))
     tables = RankTables.planned(source.n, terms.epsilon)
     return IndependenceQuery(
         source=source,
         terms=terms,
         person=person,
+        domains=domains,
         draws=repeats,
         tables=tables,
         noise=noise.calibrate(tables.sensitivity, terms.epsilon),
@@ -118,6 +132,7 @@ def prepare(x: Any, y: Any, terms: Terms, *, data: Any = None, draws: int) -> In
 class IndependenceQuery(Query[IndependenceRelease]):
     """Whether two columns are independent."""
 
+    domains: Bounds | None
     draws: int
     tables: RankTables
     noise: noise.Laplace
@@ -137,12 +152,14 @@ class IndependenceQuery(Query[IndependenceRelease]):
     @property
     def asked(self) -> dict[str, Any]:
         """The test and how often it compares."""
-        return {"mechanism": "rank-tables", "draws": self.draws}
+        gaps = self.terms.gaps.facts()
+        between = {} if self.domains is None else {"bounds": self.domains}
+        return {"mechanism": "rank-tables", "draws": self.draws, **gaps, **between}
 
     def read(self) -> Pair:
         """Read both columns."""
         assert isinstance(self.source, Source)
-        return private_pair(self.source)
+        return private_pair(self.source, self.domains, self.terms.gaps)
 
     def compute(self, private: Pair) -> tuple[float, Floats]:
         """Compute the score, and what independent columns would publish.
@@ -164,7 +181,11 @@ class IndependenceQuery(Query[IndependenceRelease]):
             sensitivity=self.tables.sensitivity,
             scale=self.noise.scale,
             granularity=noise.GRANULARITY,
-            parameters={"table": f"2 x {self.tables.parts} ranks", "draws": null.size},
+            parameters={
+                "table": f"2 x {self.tables.parts} ranks",
+                "draws": null.size,
+                **self.terms.gaps.facts(),
+            },
             **self.facts,
         )
 

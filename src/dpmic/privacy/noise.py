@@ -84,6 +84,11 @@ class LaplaceVector:
         _refuse_unfinite(values)
         return list(map(float, _vector_laplace(self.scale, self.size)(list(values))))
 
+    def loss(self, sensitivity: float) -> float:
+        """Return the privacy loss that OpenDP proves for scores that change by this much each."""
+        total = self.size * sensitivity * (1 + 2**-50)  # in L1, rounded up
+        return float(_vector_laplace(self.scale, self.size).map(d_in=total))
+
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
@@ -134,6 +139,12 @@ class Cube:
         moved = (_on_grid(v) + randbelow(2 * radius + 1) - radius for v in values)
         return [place / _PLACES for place in moved]
 
+    def loss(self, sensitivity: float) -> float:
+        """Return the privacy loss of scores that change by this much each, rounded up."""
+        loss = Fraction(math.ceil(Fraction(sensitivity) * _PLACES), self.steps)
+        stated = float(loss)
+        return stated if stated >= loss else math.nextafter(stated, math.inf)
+
 
 @dataclass(frozen=True, slots=True)
 class TopK:
@@ -148,6 +159,10 @@ class TopK:
         """Return k different positions; OpenDP computes with the scores as exact fractions."""
         _refuse_unfinite(scores)
         return list(map(int, _top_k(self.scale, self.k, self.size)(list(scores))))
+
+    def loss(self, sensitivity: float) -> float:
+        """Return the privacy loss that OpenDP proves for scores that change by this much each."""
+        return float(_top_k(self.scale, self.k, self.size).map(d_in=sensitivity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +232,7 @@ def calibrate_cube(sensitivity: float, epsilon: float, size: int) -> Cube:
     """
     moved = math.ceil(Fraction(sensitivity) * _PLACES)
     steps = math.ceil(moved / (Fraction(epsilon) * (1 - Fraction(1, 10**9))))
-    loss = Fraction(moved, steps)
-    stated = float(loss)
-    return Cube(steps, stated if stated >= loss else math.nextafter(stated, math.inf), size)
+    return Cube(steps, Cube(steps, 0.0, size).loss(sensitivity), size)
 
 
 def calibrate_top_k(sensitivity: float, epsilon: float, k: int, size: int) -> TopK:
@@ -343,6 +356,12 @@ def _vectors(size: int) -> Any:
 
     mod.enable_features("contrib")  # process-global, and needed for every constructor
     return domains.vector_domain(domains.atom_domain(T=float, nan=False), size)
+
+
+def uniform(n: int) -> NDArray[np.float64]:
+    """Return n numbers of [0, 1) from the operating system's entropy, all alike."""
+    places = np.frombuffer(os.urandom(8 * n), np.uint64) >> np.uint64(11)
+    return places.astype(np.float64) * 2.0**-53
 
 
 def shuffled(n: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ smallest noise that hides it (``_joint_noise``). Proof: docs/proofs/screening-an
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +24,11 @@ from dpmic.privacy._guards import (
 )
 from dpmic.privacy._joint_noise import JointNoise, least_noise, of_value
 from dpmic.privacy._laplace import CalibratedLaplace, FixedGridMechanism
-from dpmic.privacy._pairs import PairOptions
+from dpmic.privacy._pairs import PairOptions, Table
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
 from dpmic.results import PairwiseRelease
 from dpmic.statistics.maps import Axes
-from dpmic.statistics.sources import Found
 
 __all__ = ["PairwiseQuery", "calibrate", "prepare", "release_pairwise"]
 
@@ -41,6 +40,7 @@ def release_pairwise(
     table: Any,
     *,
     bounds: Any = None,
+    categories: Mapping[str, Any] | None = None,
     epsilon: float,
     delta: float = 0.0,
     target: str | int | None = None,
@@ -49,6 +49,8 @@ def release_pairwise(
     cap: float | None = None,
     B: float | None = None,
     c: float | None = None,
+    missing: Any = "refuse",
+    complete: float | None = None,
     person: Any = None,
     rows_per_person: int = 1,
     ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -72,7 +74,9 @@ def release_pairwise(
         smaller or within a hundredth of it: then none is spent.
     target : str, optional
         Release only the pairs of this column with others.
-    person, rows_per_person, ledger, dataset, name, allow_large_epsilon, allow_noisy
+    categories, missing, complete, person, rows_per_person
+        As for :func:`dpmic.screen`.
+    ledger, dataset, name, allow_large_epsilon, allow_noisy
         As for :func:`dpmic.release`.
 
     Returns
@@ -94,6 +98,9 @@ def release_pairwise(
         epsilon=epsilon,
         person=person,
         rows_per_person=rows_per_person,
+        missing=missing,
+        complete=complete,
+        categories=categories,
         ledger=ledger,
         dataset=dataset,
         name=name,
@@ -117,7 +124,7 @@ def prepare(
     """Fix everything about a matrix from what is public; ``scored`` are PairOptions."""
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
-    noises = calibrate(found.source, terms, options, len(found.pairs), delta)
+    noises = calibrate(found, terms, options, len(found.pairs), delta)
     added = of_value(noises.noise)
     if not terms.allow_noisy and hides(added):
         remedy = _remedy(found, terms.epsilon, noises.asked_delta)
@@ -127,6 +134,7 @@ def prepare(
         source=found.source,
         terms=terms,
         person=found.person,
+        size=found.given,
         table=found,
         **vars(noises),
     )
@@ -143,14 +151,13 @@ class MatrixNoise:
 
 
 def calibrate(
-    source: Found | Records, terms: Terms, options: PairOptions, count: int, delta: float
+    table: Table | Records, terms: Terms, options: PairOptions, count: int, delta: float
 ) -> MatrixNoise:
-    """Return the noise of a matrix: of the source only n is looked at, and where it is."""
-    allowed = _delta(delta, source.n)
+    """Return the noise of a matrix: only public facts of the table are looked at."""
+    allowed = _delta(delta, table.n)
     # Which grids are best depends on the noise, which is proportional to Delta.
     relative = of_value(least_noise(1.0, count, terms.epsilon, allowed)).mean
-    mechanism = options.choose(source, terms, 1 / relative)
-    setting = mechanism.setting(source.n)
+    mechanism, setting = options.calibrated(table, terms, 1 / relative)
     least = least_noise(setting.sensitivity, count, terms.epsilon, allowed)
     return MatrixNoise(mechanism, setting, allowed, least)
 

@@ -14,13 +14,14 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
 
 from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.data import Source, find, first_rows, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.privacy._guards import depth_of_caller, open_privately, private
+from dpmic.privacy._records import Gaps, Size
 from dpmic.privacy.ledger import Entry, Ledger
 from dpmic.results import PrivacyUnit, Published
 from dpmic.statistics.sources import Counting, Found
@@ -36,7 +37,7 @@ __all__ = [
     "private",
 ]
 
-Kept = TypeVar("Kept", Source, Source | Counting)
+Chosen = TypeVar("Chosen", Source, Source | Counting)
 Result = TypeVar("Result", bound=Published)
 
 LEAST_EPSILON = 1e-9
@@ -57,6 +58,14 @@ class Terms:
         Who each row belongs to: a column's name, or the identifiers.
     rows_per_person : int
         How many rows of a person are used, or may exist where nobody can tell people apart.
+    missing, complete
+        What becomes of missing values: "refuse", "drop" with the share of complete records that is
+        promised, "scatter", or a value for each column. Checked, they are ``gaps``.
+    categories : mapping or None
+        The values that nominal columns can have.
+    by, at_least
+        A column whose categories are groups, each published by itself, and how many people are
+        promised to be in each. In the terms of one group ``at_least`` is its own number.
     ledger, dataset, name
         Where it is charged, for which data, and a deprecated name of the question.
     allow_large_epsilon, allow_noisy : bool
@@ -66,6 +75,11 @@ class Terms:
     epsilon: float
     person: Any = field(default=None, repr=False)
     rows_per_person: int = 1
+    missing: Any = "refuse"
+    complete: float | None = None
+    categories: Any = field(default=None, repr=False)
+    by: Any = field(default=None, repr=False)
+    at_least: Any = None
     ledger: Any = None  # a Ledger once it is checked
     dataset: str | None = None
     name: str | None = None
@@ -77,37 +91,102 @@ class Terms:
         ledger = _checked_ledger(self.ledger, self.dataset, self.name)
         epsilon = checked_epsilon(self.epsilon, allow_large=self.allow_large_epsilon)
         rows = checked_rows(self.rows_per_person)
+        Gaps.checked(self.missing, self.complete)
         object.__setattr__(self, "ledger", ledger)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "rows_per_person", rows)
 
-    def columns(self, *columns: Any, data: Any) -> tuple[Source, str | None]:
-        """Find columns in memory, with bounded contributions."""
+    @property
+    def gaps(self) -> Gaps:
+        """What becomes of missing values."""
+        return Gaps.checked(self.missing, self.complete)
+
+    def columns(self, *columns: Any, data: Any) -> Bounded[Source]:
+        """Find columns in memory, with bounded contributions, all of which count."""
         roles = ("x", "y")[: len(columns)]
         found = open_privately(lambda: find(*columns, data=data, roles=roles))
         open_privately(lambda: found.n)
-        return self.bounded(found, data)
+        kept = self.bounded(found, data)
+        if kept.size is not None and kept.size.private:
+            raise private_number(self, "this call")
+        return kept
 
-    def bounded(self, source: Kept, data: Any) -> tuple[Kept, str | None]:
+    def bounded(self, source: Chosen, data: Any) -> Bounded[Chosen]:
         """Bound contributions: keep the first rows of each person, and name the identifiers.
 
         Without identifiers nothing is left out: the caller answers for the number of rows.
         """
-        if self.person is None:
-            return source, None
         if isinstance(source, Counting):
+            self._refuse_parts()
+            return Bounded(source, None, None)
+        if self.person is None:
+            return Bounded(source, None, self._size(open_privately(lambda: source.n), 1))
+        rows = self.rows_per_person
+        first = open_privately(lambda: first_rows(self.person, data, source.n, rows))
+        one = first if rows == 1 else first_rows(self.person, data, source.n)
+        size = self._size(one.size, rows)
+        kept = open_privately(lambda: source.take(first))
+        if data is not None:
+            return Bounded(kept, str(self.person), size)
+        name = series_name(self.person)
+        # A ledger must tell this query from the same one about other units.
+        return Bounded(replace(kept, named=kept.named and bool(name)), name or "person", size)
+
+    def _size(self, people: int, rows: int) -> Size:
+        """Return what is public of so many people, each with a row at least."""
+        filtered = self.at_least is not None
+        n = self.at_least if filtered else people
+        return Size(n, self.gaps.promised(n), people * rows, self.gaps.dropped, filtered)
+
+    def _refuse_parts(self) -> None:
+        """Refuse what needs all records in memory."""
+        if self.gaps.rule != "refuse":
+            raise ParameterError(
+                f"missing = {safe_repr(self.missing)}",
+                "rows that come in parts are counted and not kept",
+                "pass the columns in memory",
+            )
+        if self.categories is not None or self.by is not None:
+            raise ParameterError(
+                "categories",
+                "rows that come in parts are counted on grids of numbers",
+                "pass the columns in memory",
+            )
+        if self.person is not None:
             raise ParameterError(
                 "person",
                 "rows that come in parts are counted and not kept, so people cannot be told apart",
                 with_code("keep one row for each person beforehand, or pass `rows_per_person=...`"),
             )
-        rows = self.rows_per_person
-        kept = open_privately(lambda: source.take(first_rows(self.person, data, source.n, rows)))
-        if data is not None:
-            return kept, str(self.person)
-        name = series_name(self.person)
-        # A ledger must tell this query from the same one about other units.
-        return replace(kept, named=kept.named and bool(name)), name or "person"
+
+
+class Bounded(NamedTuple, Generic[Chosen]):
+    """Columns with bounded contributions, what the identifiers are called, and their size.
+
+    The size of rows that come in parts is known once they are counted.
+    """
+
+    source: Chosen
+    person: str | None
+    size: Size | None
+
+
+def private_number(terms: Terms, what: str) -> ParameterError:
+    """Return the refusal of a private number of records, which few scores are proved for."""
+    scores = "which is proved for capped-laplace and micr-laplace alone"
+    if terms.gaps.dropped:
+        return ParameterError(
+            "missing = 'drop'",
+            f"with {what} the number of complete records would be private, {scores}",
+            with_code(
+                "pass `missing='scatter'` or a value for each column, or leave out the mechanism"
+            ),
+        )
+    return ParameterError(
+        f"rows_per_person = {terms.rows_per_person} with person",
+        f"with {what} the number of rows would be private, {scores}",
+        with_code("pass `rows_per_person=1`, or leave out the mechanism"),
+    )
 
 
 def checked_epsilon(epsilon: object, *, allow_large: bool) -> float:
@@ -174,19 +253,22 @@ class Query(ABC, Generic[Result]):
         What was agreed on: epsilon, the unit, the account.
     person : str or None
         What the identifiers are called.
+    size : Size or None
+        What is public of the number of records; None where all of the source's count.
     """
 
     source: Found
     terms: Terms
     person: str | None
+    size: Size | None = None
 
     result: ClassVar[type[Any]]
     """The kind of result."""
 
     @property
     def n(self) -> int:
-        """The number of records, which is public."""
-        return self.source.n
+        """The number of records, or of people, which is public."""
+        return self.source.n if self.size is None else self.size.n
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -236,6 +318,12 @@ class Query(ABC, Generic[Result]):
             "n": self.n,
         }
         return json.dumps(public, sort_keys=True)
+
+    @property
+    def counted_facts(self) -> dict[str, Any]:
+        """What is public of which records count, where not all of them do."""
+        promised = {} if self.size is None or not self.size.private else {"least": self.size.least}
+        return {**self.terms.gaps.facts(), **promised}
 
     @property
     def facts(self) -> dict[str, Any]:

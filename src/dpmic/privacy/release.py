@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpmic.errors import ParameterError
 from dpmic.parameters.value_noise import ValueNoise
+from dpmic.privacy import groups
 from dpmic.privacy._auto import MECHANISMS, choose
 from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
+from dpmic.privacy._records import domains_of
 from dpmic.privacy.ledger import Ledger
-from dpmic.privacy.query import TERMS, Query, Terms
+from dpmic.privacy.query import TERMS, Query, Terms, private_number
 from dpmic.results import Release
 from dpmic.statistics import sources
 from dpmic.statistics.sources import Counting
@@ -27,25 +30,34 @@ def release(
     *,
     epsilon: float | None = None,
     bounds: Any = None,
+    categories: Mapping[str, Any] | None = None,
     mechanism: str | Mechanism = "auto",
     data: Any = None,
+    missing: Any = "refuse",
+    complete: float | None = None,
+    by: Any = None,
+    at_least: Mapping[str, int] | int | None = None,
     person: Any = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     name: str | None = None,
     **options: Any,
-) -> Release:
+) -> Any:  # Release, or Groups with `by`
     """Publish how strongly two columns depend on each other, under differential privacy.
 
     Parameters
     ----------
     x, y : array-like or str
-        Two columns of finite numbers, or their names in ``data``.
+        Two columns of finite numbers, dates or categories, or their names in ``data``.
     epsilon : float
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     bounds : ((x0, x1), (y0, y1)) or mapping
-        Chosen without looking at the data. They need only contain the data, generously. All
-        mechanisms need them but ``"mice-laplace"``.
+        Chosen without looking at the data. They need only contain the data, generously; those of
+        dates may be written as dates. All mechanisms need them but ``"mice-laplace"``.
+    categories : mapping, optional
+        The values that a nominal column can have, ``{"ward": ["a", "b", "c"]}``, from what is known
+        of it, never from the records. Other values count as missing, or as "other" where that is
+        listed. Such a column has no bounds.
     mechanism : {"auto", "capped-laplace", "micr-laplace", "mice-laplace", "micr-geometric"}
         By default whichever of the first two has the smaller error at that n and epsilon. Or an
         object such as :class:`dpmic.privacy.CappedLaplace`, with its own options.
@@ -53,10 +65,23 @@ def release(
         What ``x`` and ``y`` name columns of, as for :func:`dpmic.micr`. Each row must come from one
         person's record alone: a query that puts an average, a rank or another person's value in it
         breaks the guarantee. A count table has bounds and grids of its own.
+    missing : {"refuse", "drop", "scatter"} or mapping
+        What becomes of missing values: the call is refused; records without both values are left
+        out, which is the advice (see ``complete``); each gets a random value within its bounds; or
+        the value that ``{"cigarettes": 0}`` names for its column. How many are missing is never
+        published.
+    complete : float, optional
+        With ``missing="drop"``, the share of records that you promise to be complete (0.8). If
+        fewer are, the score is lower; privacy holds all the same.
+    by : array-like or str, optional
+        A column whose categories are groups: each gets a result of its own, and all of them
+        together cost epsilon. Its groups stand in ``categories``.
+    at_least : mapping or int, optional
+        With ``by``, how many people you promise to be in each group.
     person : array-like or str, optional
         Who each row belongs to. Only the first ``rows_per_person`` rows of each person are used,
-        so that n is the number of people where that is 1. Without it you answer for the number of
-        rows that a person has.
+        and n is the number of people. Without it you answer for the number of rows that a person
+        has.
     ledger : Ledger or path, optional
         The budget of the people in the data. The same question about the same dataset is answered
         from it for nothing; then ``release.replayed`` says when it was drawn. Columns need names.
@@ -77,7 +102,8 @@ def release(
     -------
     Release
         ``release.guarantee`` is the sentence to print beside ``release.value``. With
-        ``"micr-geometric"`` it is a :class:`~dpmic.results.HistogramRelease`.
+        ``"micr-geometric"`` it is a :class:`~dpmic.results.HistogramRelease`, and with ``by`` a
+        :class:`~dpmic.results.Groups`.
 
     Examples
     --------
@@ -96,7 +122,18 @@ def release(
     else:
         given = {option: options.pop(option) for option in TERMS if option in options}
         shared = {"epsilon": epsilon, **given}
-    terms = Terms(person=person, ledger=ledger, dataset=dataset, name=name, **shared)
+    terms = Terms(
+        person=person,
+        missing=missing,
+        complete=complete,
+        categories=categories,
+        by=by,
+        at_least=at_least,
+        ledger=ledger,
+        dataset=dataset,
+        name=name,
+        **shared,
+    )
     return prepare(x, y, terms, data=data, bounds=bounds, mechanism=mechanism, **options).run()
 
 
@@ -111,20 +148,27 @@ def prepare(
     bounds: Any = None,
     mechanism: str | Mechanism = "auto",
     **options: Any,
-) -> ReleaseQuery:
+) -> Any:
     """Fix everything about a release from what is public."""
+    if terms.by is not None:
+        given = {"data": data, "bounds": bounds, "mechanism": mechanism, **options}
+        return groups.prepare(lambda own: prepare(x, y, own, **given), terms, data)
     found = open_privately(lambda: sources.find(x, y, data=data))
-    kept, person = terms.bounded(found, data)
+    kept, person, size = terms.bounded(found, data)
     chosen = mechanism
     if not isinstance(chosen, Mechanism):
-        chosen = choose(mechanism, kept, terms, bounds, options)
+        domains = domains_of(bounds, terms.categories)
+        chosen = choose(mechanism, kept, terms, domains, options, size)
     if chosen.needs_bounds:
         remind_of_bounds()
+    if size is not None and size.private and not chosen.floors:
+        raise private_number(terms, chosen.name)
+    terms.gaps.check(kept.names, chosen.domains)
     source = chosen.known(kept)
-    setting = chosen.setting(source.n)
+    setting = chosen.setting(source.n if size is None else size)
     chosen.refuse_noisy(setting)
     return ReleaseQuery(
-        source=source, terms=terms, person=person, mechanism=chosen, setting=setting
+        source=source, terms=terms, person=person, size=size, mechanism=chosen, setting=setting
     )
 
 
@@ -141,6 +185,12 @@ class ReleaseQuery(Query[Release]):
     def epsilon(self) -> float:
         """What it costs."""
         return self.setting.noise.epsilon
+
+    @property
+    def step_loss(self) -> float:
+        """What one record more, less or other costs."""
+        noise: Any = self.setting.noise
+        return float(noise.loss(self.setting.one_row))
 
     @property
     def noise_in_words(self) -> str | None:
@@ -160,13 +210,16 @@ class ReleaseQuery(Query[Release]):
         return {
             "mechanism": self.mechanism.name,
             "statistic": self.mechanism.statistic,
-            "parameters": self.mechanism.public(self.setting.limits),
+            "parameters": {
+                **self.mechanism.public(self.setting.limits),
+                **self.counted_facts,
+            },
             "rows_per_person": self.terms.rows_per_person,
         }
 
     def read(self) -> Any:
         """Read both columns, or count those that are not in memory."""
-        return self.mechanism.read(self.source, self.setting)
+        return self.mechanism.read(self.source, self.setting, self.terms.gaps)
 
     def load(self) -> None:
         """Compile the kernels."""
@@ -178,4 +231,5 @@ class ReleaseQuery(Query[Release]):
 
     def publish(self, exact: Any) -> Release:
         """Add noise, once."""
-        return self.mechanism.publish(exact, self.source, self.setting, self.person)
+        published = self.mechanism.publish(exact, self.source, self.setting, self.person)
+        return replace(published, parameters={**published.parameters, **self.counted_facts})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,16 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic.errors import ParameterError
 from dpmic.parameters.value_noise import ValueNoise
-from dpmic.privacy import _pairs, noise
+from dpmic.privacy import _pairs, groups, noise
 from dpmic.privacy._auto import Records
 from dpmic.privacy._guards import noise_in_words, private, refuse_noisy_value, remind_of_bounds
 from dpmic.privacy._joint_noise import JointNoise, least_noise, of_value
 from dpmic.privacy._laplace import CalibratedLaplace, FixedGridMechanism
-from dpmic.privacy._pairs import PairOptions
+from dpmic.privacy._pairs import PairOptions, Table
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Terms
 from dpmic.results import Screening
 from dpmic.statistics.maps import Axes
-from dpmic.statistics.sources import Found
 
 __all__ = [
     "ScreenNoise",
@@ -58,6 +57,7 @@ def screen(
     table: Any,
     *,
     bounds: Any = None,
+    categories: Mapping[str, Any] | None = None,
     epsilon: float,
     top: int,
     target: str | int | None = None,
@@ -67,6 +67,10 @@ def screen(
     cap: float | None = None,
     B: float | None = None,
     c: float | None = None,
+    missing: Any = "refuse",
+    complete: float | None = None,
+    by: Any = None,
+    at_least: Mapping[str, int] | int | None = None,
     person: Any = None,
     rows_per_person: int = 1,
     ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -74,7 +78,7 @@ def screen(
     name: str | None = None,
     allow_large_epsilon: bool = False,
     allow_noisy: bool = False,
-) -> Screening:
+) -> Any:  # Screening, or Groups with `by`
     """Select the strongest pairs of a table and publish their MIC, under differential privacy.
 
     Of many pairs only the few that are selected share the noise of the values, so it is far smaller
@@ -89,6 +93,9 @@ def screen(
     bounds : mapping or sequence
         ``{"age": (0, 120), ...}``: the named columns take part, others are ignored. Or an
         interval for each column. Chosen without looking at the data.
+    categories : mapping, optional
+        ``{"ward": ["a", "b", "c"]}``: the nominal columns that take part, as for
+        :func:`dpmic.release`.
     epsilon : float
         The privacy loss of everything together, at most 10 unless ``allow_large_epsilon``.
     top : int
@@ -104,14 +111,16 @@ def screen(
         The scales on which axes are cut, as for :func:`dpmic.release`; by default "any".
     cap, B, c : float, optional
         As for :func:`dpmic.release`; by default tuned for n and the noise of one value.
-    person, rows_per_person, ledger, dataset, name, allow_large_epsilon, allow_noisy
+    missing, complete, by, at_least, person, rows_per_person
+        As for :func:`dpmic.release`; a record counts for every pair of which it has both values.
+    ledger, dataset, name, allow_large_epsilon, allow_noisy
         As for :func:`dpmic.release`.
 
     Returns
     -------
-    Screening
-        The selected pairs with their values, the largest first. Pairs with a constant column score
-        0 plus noise like any others.
+    Screening or Groups
+        The selected pairs with their values, the largest first; with ``by`` those of each group.
+        Pairs with a constant column score 0 plus noise like any others.
 
     Examples
     --------
@@ -126,6 +135,11 @@ def screen(
         epsilon=epsilon,
         person=person,
         rows_per_person=rows_per_person,
+        missing=missing,
+        complete=complete,
+        categories=categories,
+        by=by,
+        at_least=at_least,
         ledger=ledger,
         dataset=dataset,
         name=name,
@@ -147,11 +161,15 @@ def prepare(
     target: str | int | None = None,
     split: float | None = None,
     **scored: Any,
-) -> ScreenQuery:
+) -> Any:
     """Fix everything about a screening from what is public; ``scored`` are PairOptions."""
+    if terms.by is not None:
+        given = {"top": top, "bounds": bounds, "target": target, "split": split, **scored}
+        frame = None if isinstance(table, np.ndarray) else table
+        return groups.prepare(lambda own: prepare(table, own, **given), terms, frame)
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
-    noises = calibrate(found.source, terms, options, len(found.pairs), top, split)
+    noises = calibrate(found, terms, options, len(found.pairs), top, split)
     remedy = "pass a smaller top, more data or a larger epsilon"
     refuse_noisy_value(of_value(noises.values), terms.allow_noisy, remedy)
     remind_of_bounds()
@@ -159,6 +177,7 @@ def prepare(
         source=found.source,
         terms=terms,
         person=found.person,
+        size=found.given,
         table=found,
         **vars(noises),
     )
@@ -177,25 +196,24 @@ class ScreenNoise:
 
 
 def calibrate(
-    source: Found | Records,
+    table: Table | Records,
     terms: Terms,
     options: PairOptions,
     candidates: int,
     top: int,
     split: float | None = None,
 ) -> ScreenNoise:
-    """Return the noise of a screening: of the source only n is looked at, and where it is."""
+    """Return the noise of a screening: only public facts of the table are looked at."""
     count = _validate.integer(top, "top", least=1)
     if count > candidates:
         raise ParameterError(
             f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"
         )
     # Which mechanism suits the values depends on the split, and that, a little, on the mechanism.
-    half = options.choose(source, terms, _of_one(terms.epsilon / 2, count))
-    share = _share(split, candidates, count, terms.epsilon, half.setting(source.n).sensitivity)
+    half = options.calibrated(table, terms, _of_one(terms.epsilon / 2, count))[1]
+    share = _share(split, candidates, count, terms.epsilon, half.sensitivity)
     rest = terms.epsilon * (1 - share)
-    mechanism = options.choose(source, terms, _of_one(rest, count))
-    setting = mechanism.setting(source.n)
+    mechanism, setting = options.calibrated(table, terms, _of_one(rest, count))
     change = setting.sensitivity
     selection = None
     if share:
@@ -232,6 +250,14 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
         if self.selection is None:
             return self.values.epsilon
         return math.nextafter(self.selection.epsilon + self.values.epsilon, math.inf)
+
+    @property
+    def step_loss(self) -> float:
+        """What one record more, less or other costs: basic composition, rounded up."""
+        one = self.setting.one_row
+        added = 0.0 if self.selection is None else self.selection.loss(one)
+        assert not isinstance(self.values, noise.Gaussian)  # a screening has no delta
+        return math.nextafter(added + self.values.loss(one), math.inf)
 
     @property
     def noise_in_words(self) -> str:

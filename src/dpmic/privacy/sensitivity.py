@@ -23,6 +23,7 @@ PROOFS = {
     "mice": "docs/proofs/mice-sensitivity.md",
     "micc": "docs/proofs/capped-sensitivity.md",
     "maps": "docs/proofs/maps.md",
+    "private number of records, categories": "docs/proofs/private-number.md",
     "micr, other statistics": "docs/proofs/other-statistics.md",
     "rounding": "docs/proofs/rounding.md",
 }
@@ -51,7 +52,7 @@ _SLACK = Decimal("1." + 29 * "0" + "1")  # a sum would be rounded to 28 digits h
 _LN2 = _DIGITS.ln(Decimal(2))
 
 
-def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
+def micr(n: int, B: float | None = None, *, statistic: str = "mic", nominal: bool = False) -> float:
     """Return the sensitivity of MICr, or of another statistic read off its matrix.
 
     - mic: g(n) / n = h2(1 / n), exactly: attained for all n, B and c
@@ -71,6 +72,9 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
         The most cells in a grid; "tic" and "mas" need it, the others do not depend on it.
     statistic : {"mic", "mev", "tic", "mas"}
         "mcn" and "gmic" have no useful bound and are refused.
+    nominal : bool
+        Whether a column has three categories or more, whose rows cannot be merged: then MIC has
+        max(g(n), S(n) / log2 3) / n (docs/proofs/private-number.md); others are refused.
 
     Examples
     --------
@@ -86,6 +90,14 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic") -> float:
             f"it has no useful sensitivity: {UNBOUNDED[statistic]}",
             "pass 'mic', 'mev', 'tic' or 'mas'",
         )
+    if nominal:
+        if statistic != "mic":
+            raise ParameterError(
+                f"statistic = {safe_repr(statistic)}",
+                "of nominal columns only MIC has a proved sensitivity",
+                "pass 'mic'",
+            )
+        return _of_categories(records)
     if statistic in ("mic", "mev"):
         return _of_edge(records)
     if statistic not in ("tic", "mas"):
@@ -134,7 +146,7 @@ def mice(n: int, B: float, *, lmax: int | None = None) -> float:
     return _of_ranks(records, cells, columns)
 
 
-def micc(n: int, cap: float) -> float:
+def micc(n: int, cap: float, *, most: int | None = None) -> float:
     """Return the sensitivity of the capped score that float64 computes.
 
     (cap + 36 u) / n + 2**-51, where u, at most 2**-15, is the unit that all numbers are multiples
@@ -147,6 +159,9 @@ def micc(n: int, cap: float) -> float:
         The number of records, from 2 to 2**31 - 1.
     cap : float
         The most bits that one record can weigh, from 3.5 to 8.
+    most : int, optional
+        Where the number of records is private: the most that there can be, n being what was
+        promised. One record more, less or other (docs/proofs/private-number.md).
 
     Examples
     --------
@@ -154,7 +169,8 @@ def micc(n: int, cap: float) -> float:
     (0.004, 2.85)
     """
     records, bits = _records(n), _validate.cap(cap)
-    if records > MAX_CAPPED_N:
+    largest = records if most is None else max(_records(most), records)
+    if largest > MAX_CAPPED_N:
         raise ParameterError(
             f"n = {n!r}",
             "the proof of rounding ends at 2 ** 31 records",
@@ -162,7 +178,7 @@ def micc(n: int, cap: float) -> float:
         )
     with localcontext(_DIGITS):
         # Not below capped.unit_of(n): a bit more where n log2 n is a power of two.
-        unit = Decimal(2) ** -min(24, 51 - math.ceil(_log2(records) * records).bit_length())
+        unit = Decimal(2) ** -min(24, 51 - math.ceil(_log2(largest) * largest).bit_length())
         weight = Decimal(bits) + 36 * unit
         return min(_up(weight / records + Decimal(2) ** -51), 1.0)
 
@@ -238,6 +254,13 @@ def _of_edge(n: int) -> float:
     """Return g(n) / n, which is h2(1 / n)."""
     with localcontext(_DIGITS):
         return min(_up(_g(n) / n), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _of_categories(n: int) -> float:
+    """Return max(g(n), S(n) / log2 3) / n."""
+    with localcontext(_DIGITS):
+        return min(_up(max(_of_entry(n, 2), _of_entry(n, 3))), 1.0)
 
 
 @lru_cache(maxsize=1024)

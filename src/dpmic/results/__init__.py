@@ -4,6 +4,7 @@ from dpmic.results._base import Fact, Result
 from dpmic.results._published import PrivacyUnit, Published, PublishedPair
 from dpmic.results.audit import AuditBound
 from dpmic.results.bounds import BoundsEstimate
+from dpmic.results.groups import Groups
 from dpmic.results.independence import IndependenceRelease, IndependenceTest
 from dpmic.results.pairwise import Pairing, Pairwise
 from dpmic.results.plan import Expected, Plan, TablePlan
@@ -18,6 +19,7 @@ __all__ = [
     "Expected",
     "Fact",
     "Grid",
+    "Groups",
     "HistogramRelease",
     "IndependenceRelease",
     "IndependenceTest",

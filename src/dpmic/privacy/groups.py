@@ -1,0 +1,170 @@
+"""The same query of each group of records, under one guarantee.
+
+A replaced record leaves one group and enters another, so it touches two at most, and each group may
+spend half of epsilon. With m rows a person it is 2 m such steps. How many records a group has is
+private: each needs a promised size (docs/proofs/private-number.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _validate
+from dpmic._validate import Categories
+from dpmic.data import Pair, Source, find, series_name
+from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.privacy._guards import open_privately, private_columns
+from dpmic.privacy._records import Gaps
+from dpmic.privacy.query import Query, Terms
+from dpmic.results import Groups
+
+__all__ = ["GroupsQuery", "prepare"]
+
+HALF = 0.5 * (1 - 1e-6)
+"""Each group's share of epsilon; a millionth is left for what rounding adds to single steps."""
+
+Codes = NDArray[np.float64]
+
+
+def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> GroupsQuery:
+    """Fix the queries of all groups from what is public; ``make`` prepares that of one."""
+    name = terms.by if isinstance(terms.by, str) else series_name(terms.by) or "by"
+    groups = _checked_groups(terms, name)
+    promised = _promised(terms.at_least, groups, name)
+    rest = {key: own for key, own in (terms.categories or {}).items() if key != name}
+    of_one = replace(
+        terms,
+        by=None,
+        categories=rest or None,
+        epsilon=terms.epsilon * HALF,
+        allow_large_epsilon=True,
+        ledger=None,
+        dataset=None,
+        name=None,
+    )
+    parts = tuple(make(replace(of_one, at_least=size)) for size in promised)
+    source = parts[0].source
+    assert isinstance(source, Source)  # rows that come in parts were refused
+    column = open_privately(lambda: find(terms.by, data=data, roles=("by",)))
+    alone = replace(terms, by=None, at_least=None, missing="refuse", complete=None)
+    kept = alone.bounded(column, data)
+    return GroupsQuery(
+        source=replace(source, named=source.named and kept.source.named),
+        terms=terms,
+        person=kept.person,
+        size=kept.size,
+        groups=groups,
+        by=replace(kept.source, names=(name,)),
+        parts=parts,
+    )
+
+
+def _checked_groups(terms: Terms, name: str) -> Categories:
+    """Return the public groups."""
+    known = terms.categories
+    if not isinstance(known, Mapping) or name not in known:
+        raise ParameterError(
+            f"by = {safe_repr(name)}",
+            "its groups must be public, and are never taken from the records",
+            with_code(f"pass `categories={{{name!r}: ['a', 'b', 'c']}}`"),
+        )
+    return _validate.categories(known[name], name)
+
+
+def _promised(at_least: Any, groups: Categories, name: str) -> list[int]:
+    """Return how many people are promised to be in each group."""
+    given = at_least
+    if not isinstance(given, Mapping):
+        given = dict.fromkeys(groups.labels, at_least)
+    sizes = {_validate.label(key): size for key, size in given.items()}
+    for group in groups.labels:
+        if sizes.get(group) is None:
+            raise ParameterError(
+                "at_least",
+                f"group {safe_repr(group)} has no promised size",
+                with_code(f"pass `at_least={{{group!r}: 300}}`: people that are in it for sure"),
+            )
+    unknown = sorted(sizes.keys() - set(groups.labels))
+    if unknown:
+        raise ParameterError(
+            f"at_least of {safe_repr(unknown[0])}",
+            f"{name} has no such category",
+            f"name some of {', '.join(groups.labels)}",
+        )
+    return [_validate.integer(sizes[group], "at_least", least=2) for group in groups.labels]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class GroupsQuery(Query[Groups]):
+    """The same query of every group."""
+
+    groups: Categories
+    by: Source
+    parts: tuple[Any, ...]
+
+    result = Groups
+
+    @property
+    def epsilon(self) -> float:
+        """What all groups cost together: two steps for every row of a person, rounded up."""
+        steps = 2 * self.terms.rows_per_person
+        return math.nextafter(steps * max(part.step_loss for part in self.parts), math.inf)
+
+    @property
+    def noise_in_words(self) -> str | None:
+        """What the noise of a value means, in the group where it is largest."""
+        noisiest = min(self.parts, key=lambda part: part.setting.size.least)
+        words: str | None = noisiest.noise_in_words
+        return words
+
+    @property
+    def publishes(self) -> str:
+        """What would be published."""
+        count, name = len(self.groups), self.by.names[0]
+        return f"{self.parts[0].publishes}, for each of {count} groups by {name}"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is asked of every group, and the groups."""
+        return {
+            "by": self.by.names[0],
+            "groups": dict(zip(self.groups.labels, (p.n for p in self.parts), strict=True)),
+            "each": self.parts[0].asked,
+            "rows_per_person": self.terms.rows_per_person,
+        }
+
+    def read(self) -> tuple[Any, Codes]:
+        """Read the columns once, and the group of each record; others are in none."""
+        (codes,) = private_columns(self.by, (self.groups,), Gaps("drop"))
+        return self.parts[0].read(), codes
+
+    def load(self) -> None:
+        """Compile the kernels."""
+        self.parts[0].load()
+
+    def compute(self, private: tuple[Any, Codes]) -> list[Any]:
+        """Compute what noise is added to, for each group."""
+        records, codes = private
+        return [
+            part.compute(_of_group(records, codes == group))
+            for group, part in enumerate(self.parts)
+        ]
+
+    def publish(self, exact: list[Any]) -> Groups:
+        """Draw the noise of every group."""
+        members = tuple(part.publish(own) for part, own in zip(self.parts, exact, strict=True))
+        facts = {"by": self.by.names[0], "at_least": [part.n for part in self.parts]}
+        return Groups(labels=self.groups.labels, members=members, parameters=facts, **self.facts)
+
+
+def _of_group(records: Any, inside: NDArray[np.bool_]) -> Any:
+    """Return the records of one group: two columns, or all that take part."""
+    if isinstance(records, Pair):
+        return replace(records, x=records.x[inside], y=records.y[inside])
+    return tuple(values[inside] for values in records)

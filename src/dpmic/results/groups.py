@@ -1,0 +1,128 @@
+"""What was published of each group of records, under one guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpmic.errors import InputError, safe_repr
+from dpmic.results._base import Fact, Form, as_metadata
+from dpmic.results._published import Published
+from dpmic.results.release import Release
+from dpmic.results.screening import Screening
+
+KINDS: Mapping[str, type[Published]] = {"Release": Release, "Screening": Screening}
+
+
+def _written(members: tuple[Published, ...]) -> list[dict[str, Any]]:
+    return [{"kind": type(member).__name__, **member.to_dict()} for member in members]
+
+
+def _read(members: Sequence[Any]) -> tuple[Published, ...]:
+    return tuple(_member(dict(fields)) for fields in members)
+
+
+def _member(fields: dict[str, Any]) -> Published:
+    return KINDS[fields.pop("kind")].from_dict(fields)
+
+
+MEMBERS = as_metadata(Form(tuple, _written, _read))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Groups(Published):
+    """The same query of every group: ``result["a"]`` is that of group a.
+
+    Each member says what it would cost alone; ``epsilon`` is what all of them cost together. How
+    many records a group has is not published: the n of a member is what was promised.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The groups, which were public.
+    members : tuple of Release or of Screening
+        What was published of each.
+    """
+
+    labels: tuple[str, ...]
+    members: tuple[Any, ...] = field(metadata=MEMBERS)
+
+    def __getitem__(self, group: str) -> Any:
+        """Return what was published of a group."""
+        if group not in self.labels:
+            known = ", ".join(self.labels)
+            raise InputError(f"group {safe_repr(group)}", "there is no such group", f"pass {known}")
+        return self.members[self.labels.index(group)]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the groups."""
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        """How many groups there are."""
+        return len(self.labels)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over the groups, each with what was published of it."""
+        return zip(self.labels, self.members, strict=True)
+
+    @property
+    def by(self) -> str:
+        """The column that says which group a record is in."""
+        return str(self.parameters["by"])
+
+    @property
+    def guarantee(self) -> str:
+        """The sentence that may be printed beside the results."""
+        return self._promise(
+            f"What is published of these {len(self)} groups by {self.by}, in total, is"
+        )
+
+    @property
+    def title(self) -> str:
+        """What the result is called."""
+        first = self.members[0]
+        what = first.title if isinstance(first, Release) else "the strongest pairs"
+        return f"{what}, by {self.by}"
+
+    def facts(self) -> list[Fact]:
+        """Return the numbers of every group, and what they cost."""
+        shown = [
+            Fact(f"{group}: {fact.label}", fact.text, fact.meaning)
+            for group, member in self.items()
+            for fact in member.facts()
+            if fact.label not in ("epsilon", "n")
+        ]
+        return [*shown, *self._price()]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each published value: group, x, y, value, and its noise interval."""
+        found = []
+        for group, member in self.items():
+            if isinstance(member, Release):
+                found.append({"group": group, **member.record()})
+                continue
+            for (x, y), value, (low, high) in zip(
+                member.pairs, member.values, member.interval(), strict=True
+            ):
+                row = {"x": x, "y": y, "value": value, "low": low, "high": high}
+                found.append({"group": group, **row})
+        return found
+
+    def _drawn(self) -> Sequence[float]:
+        return [number for member in self.members for number in member._drawn()]
+
+    def _drawn_length(self) -> tuple[int, int]:
+        each = [member._drawn_length() for member in self.members]
+        return sum(drawn for drawn, _ in each), sum(most for _, most in each)
+
+    def _sound(self) -> bool:
+        sound = len(self.labels) == len(self.members) >= 2
+        return sound and super()._sound() and all(member._sound() for member in self.members)
+
+    def _summary(self) -> str:
+        return f"{len(self)} groups by {self.by}, n={self.n}, epsilon={self._cost}"
+
+    def _listing(self) -> Sequence[str]:
+        return [f"{group}: {member!r}" for group, member in self.items()]
