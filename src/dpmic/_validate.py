@@ -6,7 +6,7 @@ import datetime
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -65,6 +65,13 @@ class Limits:
     c: float
     master: str
     lmax: int | None = None
+
+    def holding(self, x: int | None, y: int | None) -> Limits:
+        """Return limits with room for nominal columns: all their categories, and two parts.
+
+        ``x`` and ``y`` are the numbers of categories, None for numbers.
+        """
+        return replace(self, B=max(self.B, (x or 2) * (y or 2)))
 
 
 def real(value: object, name: str) -> float:
@@ -327,6 +334,29 @@ def categories(value: object, name: str) -> Categories:
             remedy if len(labels) < 2 else 'merge rare ones into "other"',
         )
     return Categories(labels)
+
+
+def domain(value: object, name: str) -> Domain:
+    """Return what a column can be: an interval of numbers or dates, or a list of categories.
+
+    Examples
+    --------
+    >>> domain((0, 120), "age"), domain(["a", "b"], "ward")
+    ((0.0, 120.0), Categories(labels=('a', 'b')))
+    """
+    members = value.tolist() if isinstance(value, np.ndarray) else value
+    texts = isinstance(members, list | tuple) and all(isinstance(own, str) for own in members)
+    dates = texts and all(moment(own) is not None for own in members)
+    if isinstance(value, Categories) or (texts and not dates):
+        return categories(value, name)
+    return interval(value, name)
+
+
+def domains(value: object) -> tuple[Domain, Domain]:
+    """Return what two columns can be, from ``bounds`` such as ((0, 120), ["a", "b"])."""
+    remedy = "pass bounds=((x0, x1), (y0, y1)), from domain knowledge"
+    x, y = two(value, "bounds", "one interval is needed for each axis", remedy)
+    return domain(x, "x"), domain(y, "y")
 
 
 def bounds(value: object) -> Bounds:
