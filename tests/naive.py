@@ -232,6 +232,37 @@ def mic(x, y, B=None, c=15, *, alpha=0.6, ranks=None):
     )
 
 
+def nominal(x, y, sizes, bounds=None, B=None, c=15, master="reshef", *, alpha=0.6):
+    """Matrix of MICe (or MICr, with bounds) where an axis is nominal: sizes are its categories.
+
+    sizes = (m, None): x has m categories, 0 .. m - 1, and y numbers; (None, m): y; (m1, m2): both.
+    A nominal axis has one partition. Numbers are cut into k >= m equal parts, and into k < m parts
+    that are optimised against the categories; k m <= B, which is at least 2 m. Two nominal axes
+    have the one grid m2 x m1.
+    """
+    if None not in sizes:
+        counts = np.zeros(sizes[::-1], dtype=int)
+        for u, v in zip(x, y, strict=True):
+            counts[int(v), int(u)] += 1
+        return {sizes[::-1]: information(counts) / math.log2(min(sizes))}
+    axis = 0 if sizes[1] is None else 1
+    m, codes, values = sizes[axis], [int(u) for u in (x, y)[axis]], (x, y)[1 - axis]
+    b = max(_limit(len(x), B, alpha), 2 * m)
+    size, matrix = master_size(m, b, c, master), {}
+    for k in range(2, b // m + 1):
+        if k >= m and bounds is None:
+            parts = mass_parts(values, k), k
+        elif k >= m:
+            parts = range_parts(values, bounds[1 - axis], k), k
+        elif bounds is None:
+            parts = mass_master(values, size)
+        else:
+            parts = range_master(values, bounds[1 - axis], size)
+        value = best_information(codes, parts, k) / math.log2(min(k, m))
+        matrix[(k, m) if axis == 0 else (m, k)] = value
+    return matrix
+
+
 def maximum(matrix):
     """MIC: the largest entry."""
     return max(matrix.values())

@@ -7,7 +7,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -337,8 +337,19 @@ def categories(value: object, name: str) -> Categories:
 
 
 def domain(value: object, name: str) -> Domain:
-    """Return what a column can be: an interval, or categories that were checked before."""
-    return value if isinstance(value, Categories) else interval(value, name)
+    """Return what a column can be: an interval of numbers or dates, or a list of categories.
+
+    Examples
+    --------
+    >>> domain((0, 120), "age"), domain(["a", "b"], "ward")
+    ((0.0, 120.0), Categories(labels=('a', 'b')))
+    """
+    members: Any = value.tolist() if isinstance(value, np.ndarray) else value
+    texts = isinstance(members, list | tuple) and all(isinstance(own, str) for own in members)
+    dates = texts and all(moment(own) is not None for own in members)
+    if isinstance(value, Categories) or (texts and not dates):
+        return categories(value, name)
+    return interval(value, name)
 
 
 def bounds(value: object) -> Bounds:
@@ -348,7 +359,7 @@ def bounds(value: object) -> Bounds:
 
 
 def domains(value: object) -> tuple[Domain, Domain]:
-    """Return what each of two columns can be: its bounds, or its categories."""
+    """Return what two columns can be, from ``bounds`` such as ((0, 120), ["a", "b"])."""
     x, y = _axes(value)
     return domain(x, "x"), domain(y, "y")
 

@@ -37,11 +37,15 @@ STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
 def scatter(score: results.Score, points: Pair, ax: Axes | None) -> Axes:
     """Draw points and the cuts of a score's best grid."""
     ax = ax or _new_axes()
-    ax.plot(points.x, points.y, ".", color="tab:blue", markersize=4, alpha=0.6)
-    for cut in score.grid.x:
+    across, up = score.grid.lines()
+    ax.plot(*points.spread(), ".", color="tab:blue", markersize=4, alpha=0.6)
+    for cut in across:
         ax.axvline(cut, color="0.35", linewidth=0.8)
-    for cut in score.grid.y:
+    for cut in up:
         ax.axhline(cut, color="0.35", linewidth=0.8)
+    for axis, known in zip((ax.xaxis, ax.yaxis), points.categories, strict=True):
+        if known is not None:
+            axis.set_ticks(range(len(known)), [_literal(label) for label in known.labels])
     ax.set(xlabel=_literal(points.names[0]), ylabel=_literal(points.names[1]))
     ax.set_title(f"MIC = {score.mic:.3f} ({score.statistic}, n = {score.n})")
     return ax

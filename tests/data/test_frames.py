@@ -312,9 +312,9 @@ def test_dictionaries_without_one_order_are_refused(dictionaries: list[list[str]
     ids=["pandas", "categorical", "polars", "arrow", "chunks", "pandas arrow"],
 )
 def test_unordered_categories_are_refused(values: Any) -> None:
-    message = refuses("have no order and a score needs one", column, values, "grade")
+    message = refuses("have no order, and bounds need one", column, values, "grade")
     assert message.startswith("grade has dtype ")
-    assert message.endswith("make the categories ordered, or pass numbers.")
+    assert message.endswith("give its categories instead of bounds, or pass numbers.")
 
 
 # Refused types
@@ -338,31 +338,8 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
         ],
     ),
     "time": (
-        "dates and durations are not numbers",
-        [
-            [DAY, DAY],
-            [DAY.date()],
-            [DAY.time()],
-            [datetime.timedelta(1)],
-            [1.0, pd.NaT],
-            [np.datetime64("NaT", "s")],
-            [np.timedelta64(1, "s")],
-            [pd.Timestamp(DAY)],
-            np.array(["2020"], "M8[s]"),
-            np.array([1, 2], "m8[s]"),
-            pd.Series([DAY, pd.NaT]),
-            pd.Series([DAY]).dt.tz_localize("UTC"),
-            pd.Series([datetime.timedelta(1)]),
-            pd.DatetimeIndex([DAY]),
-            pl.Series([DAY]),
-            pl.Series([DAY.date()]),
-            pl.Series([DAY.time()]),
-            pl.Series([datetime.timedelta(1)]),
-            pa.array([DAY]),
-            pa.array([DAY.date()]),
-            pa.array([DAY.time()]),
-            pa.array([datetime.timedelta(1)]),
-        ],
+        "dates, times of day and durations differ; pass one of them in a column",
+        [[DAY, DAY.time()], [DAY.date(), datetime.timedelta(1)], np.array([DAY, DAY.time()])],
     ),
     "complex": (
         "complex numbers have no order",
@@ -435,8 +412,54 @@ def test_refused_types_name_the_column(words: str, values: Any) -> None:
 
 def test_list_refusal_names_the_position() -> None:
     assert refuses("x[2] has type str: text", pair, [1, 2, "3", 4], Y) == (
-        "x[2] has type str: text is not a number; convert to numbers or to ordered categories."
+        "x[2] has type str: text is not a number; convert to numbers, or give its categories."
     )
+
+
+# Dates and times
+
+NOON = datetime.datetime(2020, 1, 1, 12)
+ZONE = datetime.timezone(datetime.timedelta(hours=6))
+MOMENTS: dict[str, tuple[float, Any]] = {
+    "dates": (18262.0, DAY.date()),
+    "datetimes": (18262.5, NOON),
+    "durations": (90.0, datetime.timedelta(seconds=90)),
+    "times": (5415.25, datetime.time(1, 30, 15, 250_000)),
+}
+MAKERS: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "objects": lambda v: np.array(v, dtype=object),
+    "pandas": pd.Series,
+    "polars": pl.Series,
+    "pyarrow": pa.array,
+    "pandas arrow": lambda v: pd.Series(pd.array(v, dtype=pd.ArrowDtype(pa.array(v).type))),
+}
+
+
+@engines(MAKERS)
+@sweep(("number", "value"), MOMENTS.values(), ids=MOMENTS.keys())
+def test_dates_are_days_and_times_are_seconds(make: Any, number: float, value: Any) -> None:
+    same(column(make([value, None, value]), "at"), [number, NAN, number])
+
+
+@sweep(
+    ("values", "expected"),
+    [
+        (np.array(["2020-01-01T12", "NaT"], "M8[h]"), [18262.5, NAN]),
+        (np.array(["1969-12-31"], "M8[ns]"), [-1.0]),
+        (np.array([1500, "NaT"], "m8[ms]"), [1.5, NAN]),
+        (pd.Series([NOON, pd.NaT]), [18262.5, NAN]),
+        (pd.DatetimeIndex([NOON]).tz_localize("UTC").tz_convert("Asia/Tokyo"), [18262.5]),
+        (pl.Series([NOON.replace(tzinfo=ZONE)]), [18262.25]),
+        (pa.array([NOON.replace(tzinfo=ZONE)]), [18262.25]),
+        ([NOON.replace(tzinfo=ZONE), DAY.date()], [18262.25, 18262.0]),
+        ([pd.Timestamp(NOON), pd.NaT], [18262.5, NAN]),
+        ([np.datetime64("2020-01-01"), np.datetime64("NaT")], [18262.0, NAN]),
+        (pd.Series([datetime.timedelta(1)]), [86400.0]),
+    ],
+)
+def test_moments_of_many_types(values: Any, expected: list[float]) -> None:
+    same(column(values, "at"), expected)
 
 
 if hasattr(np.dtypes, "StringDType"):
@@ -606,7 +629,8 @@ def test_columns_of_frames(make: Callable[..., Any]) -> None:
 def test_refused_frame_columns_are_named(make: Callable[..., Any]) -> None:
     frame = make({"age": [1, 2], "name": ["a", "b"], "id": [1, BIG + 1], "far": [1.0, np.inf]})
     refuses("name has dtype", table, frame)
-    refuses("name has dtype", pair, "age", "name", data=frame)
+    box = ((0, 1), (0, 1))
+    refuses("name has dtype", pair, "age", "name", data=frame, domains=box)
     refuses("id holds", pair, "age", "id", data=frame)
     refuses("far[1] = inf", pair, "age", "far", data=frame)
 

@@ -505,7 +505,7 @@ def test_every_function_that_is_given_private_records_is_made_by_private():
 def test_the_attack_can_succeed():
     """The same search finds what a careless refusal leaves behind."""
     for careless in (dpmic.micr, dpmic.mice):
-        source = {"age": np.arange(9.0), "pay": np.array([str(SECRET)] * 9)}
+        source = {"age": np.arange(9.0), "pay": [str(SECRET)] * 8 + [1]}
         box = {"bounds": BOX} if careless is dpmic.micr else {}
         error, _ = refused(lambda s: careless(s["age"], s["pay"], **box), lambda: source)  # noqa: B023
         assert str(SECRET) in words(error)

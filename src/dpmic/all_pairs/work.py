@@ -21,7 +21,7 @@ from dpmic import _kernels
 from dpmic._validate import Interval, Limits
 from dpmic.all_pairs import significance
 from dpmic.all_pairs.significance import Null, PermutationPlan
-from dpmic.data import LEAST_RECORDS
+from dpmic.data import LEAST_RECORDS, Variable
 from dpmic.errors import DpmicError
 from dpmic.results import Pairing
 from dpmic.statistics import summaries
@@ -117,7 +117,9 @@ class Work:
     @cached_property
     def _axes(self) -> tuple[list[Axis | None], list[Axis | None]]:
         """The complete columns of both sides, binned once; None for those with gaps."""
-        return self._once(lambda values, ends: self.method.axis(values, self.limits, ends))
+        return self._once(
+            lambda values, ends: self.method.axis(Variable(values), self.limits, ends)
+        )
 
     def _once(self, cut: Callable[[Floats, Interval | None], Any]) -> tuple[list[Any], list[Any]]:
         """Cut the complete columns of both sides; None for those with gaps."""
@@ -276,8 +278,8 @@ class Work:
             if n < LEAST_RECORDS:
                 return np.nan, np.nan, n
             limits = self.method.limits(n)
-            x = self.method.axis(a, limits, self.left.intervals[i])
-            y = self.method.axis(b, limits, self.right.intervals[j])
+            x = self.method.axis(Variable(a), limits, self.left.intervals[i])
+            y = self.method.axis(Variable(b), limits, self.right.intervals[j])
         matrix = self.method.search(x, y, limits).matrix()
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 

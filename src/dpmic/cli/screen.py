@@ -13,7 +13,7 @@ from dpmic.cli._spending import Consent, expected_error
 from dpmic.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpmic.privacy.query import Query, Terms
+    from dpmic.privacy.query import Terms
 
 EXAMPLE = (
     "dpmic screen survey.csv --bounds-file bounds.toml --epsilon 1 --top 5 "
@@ -110,7 +110,7 @@ def _expected(query: Any, top: int | None, delta: float) -> dict[str, str]:
     return shown
 
 
-def _query(table: Any, terms: Terms, options: dict[str, Any]) -> Query[Any]:
+def _query(table: Any, terms: Terms, options: dict[str, Any]) -> Any:
     """Prepare a selection of pairs, or all of them."""
     from dpmic.privacy import pairwise, screen
 

@@ -24,9 +24,11 @@ from dpmic.data._tables import (
     position,
     read,
     read_all,
+    read_variables,
     refuse_single,
     series_name,
 )
+from dpmic.data._variables import Variable
 
 __all__ = [
     "LEAST_RECORDS",
@@ -37,6 +39,7 @@ __all__ = [
     "Source",
     "Stream",
     "Unlisted",
+    "Variable",
     "bounded",
     "build",
     "coded",
@@ -50,6 +53,7 @@ __all__ = [
     "position",
     "read",
     "read_all",
+    "read_variables",
     "refuse_single",
     "series_name",
     "stream",

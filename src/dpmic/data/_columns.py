@@ -1,4 +1,4 @@
-"""One column of numbers, from any engine, as a float64 array; or a reason why not.
+"""One column, from any engine, as float64 numbers; or a reason why not.
 
 Every value is either carried over exactly or refused: a score of silently rounded, parsed or
 reordered data would be a score of something else.
@@ -6,6 +6,7 @@ reordered data would be a score of something else.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 import sys
@@ -17,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._validate import Categories, label
+from dpmic._validate import Categories, label, moment
 from dpmic.errors import InputError, RefusedValueError, with_code
 
 LARGEST_EXACT = 2**53  # every integer up to this is a float64; beyond it, neighbours collapse
 LEAST_RECORDS = 4
+EPOCH, SECOND = np.datetime64("1970-01-01"), np.timedelta64(1, "s")
 
 OTHER = "other"
 """The category that takes values which are not listed."""
@@ -35,9 +37,9 @@ MISSING = frozenset(
 # Reason and remedy for types of Python, numpy and narwhals, by their name or that of a parent.
 _REFUSED = (
     (
-        {"Categorical"},
-        "its categories have no order and a score needs one",
-        "make the categories ordered, or pass numbers",
+        {"Categorical", "Enum"},
+        "its categories have no order, and bounds need one",
+        "give its categories instead of bounds, or pass numbers",
     ),
     (
         {"complex", "complexfloating"},
@@ -54,12 +56,12 @@ _REFUSED = (
     (
         {"str", "bytes", "bytearray", "String", "Binary"},
         "text is not a number",
-        "convert to numbers or to ordered categories",
+        "convert to numbers, or give its categories",
     ),
     (
-        {"date", "time", "timedelta", "datetime64", "timedelta64", "TemporalType"},
-        "dates and durations are not numbers",
-        "convert to numbers, such as days or seconds",
+        {"date", "time", "timedelta"},
+        "dates, times of day and durations differ",
+        "pass one of them in a column",
     ),
     ({"object"}, "its values may be anything", "convert to a numeric dtype, such as float64"),
 )
@@ -68,8 +70,10 @@ _REFUSED = (
 def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.float64]:
     """Read an array-like or series into a new C-contiguous array, with NaN for missing values.
 
-    Without ``categories`` ordered categories are refused whose list may have been taken from
-    the records (pandas, pyarrow): a record's rank then depends on the other records.
+    Dates are days since 1970, with a fraction for the time, in UTC; times of day and durations
+    are seconds. Booleans are 0 and 1, and ordered categories their ranks. Without ``categories``
+    those are refused whose list may have been taken from the records (pandas, pyarrow): a
+    record's rank then depends on the other records.
 
     Raises
     ------
@@ -166,7 +170,9 @@ def not_a_column(values: Any, name: str) -> InputError:
 def _from_sequence(values: Sequence[Any], name: str) -> NDArray[np.float64]:
     """Read a list value by value, because numpy would round [2**60, 1.5] and parse text."""
     types = set(map(type, values))
-    absent = {t for t in types if t is type(None) or t.__name__ == "NAType"}
+    absent = {t for t in types if t is type(None) or t.__name__ in ("NAType", "NaTType")}
+    if any(map(_is_temporal, types - absent)):
+        return _from_moments(values, name)
     refused = {t for t in types - absent if not _is_number(t)}
     if refused:
         i, value = next((i, v) for i, v in enumerate(values) if type(v) in refused)
@@ -174,6 +180,43 @@ def _from_sequence(values: Sequence[Any], name: str) -> NDArray[np.float64]:
         raise RefusedValueError(refusal.value, refusal.reason, refusal.remedy, name)
     _check_exact((v for v in values if isinstance(v, (int, np.integer))), name)
     return np.array([np.nan if type(v) in absent else float(v) for v in values], dtype=np.float64)
+
+
+def _from_moments(values: Iterable[Any], name: str) -> NDArray[np.float64]:
+    """Read dates as days, or times of day and durations as seconds; only one of these three."""
+    units: set[str] = set()
+    numbers = []
+    for i, value in enumerate(values):
+        if is_missing(value):
+            numbers.append(math.nan)
+            continue
+        unit, number = _moment(value)
+        units.add(unit)
+        if not unit or len(units) > 1:
+            refusal = _refusal(f"{name}[{i}] has type {type(value).__name__}", type(value))
+            raise RefusedValueError(refusal.value, refusal.reason, refusal.remedy, name)
+        numbers.append(number)
+    return np.array(numbers)
+
+
+def _moment(value: Any) -> tuple[str, float]:
+    """Return what a value measures, and its number; nothing for what is not a time."""
+    days = None if isinstance(value, str) else moment(value)
+    if days is not None:
+        return "date", days
+    if isinstance(value, np.timedelta64):
+        return "duration", float(value / SECOND)
+    if isinstance(value, datetime.timedelta):
+        return "duration", value.total_seconds()
+    if isinstance(value, datetime.time):
+        since = datetime.timedelta(
+            hours=value.hour,
+            minutes=value.minute,
+            seconds=value.second,
+            microseconds=value.microsecond,
+        )
+        return "time", since.total_seconds()
+    return "", math.nan
 
 
 def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
@@ -189,6 +232,12 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
             "a column has one dimension",
             "call .ravel()" if values.size == max(values.shape, default=0) else "pass one column",
         )
+    if values.dtype.kind == "M":
+        return np.array((values - EPOCH) / np.timedelta64(1, "D"), order="C")
+    if values.dtype.kind == "m":
+        return np.array(values / SECOND, order="C")
+    if values.dtype.kind == "O" and any(map(_is_temporal, set(map(type, values)))):
+        return _from_moments(values, name)
     if not _is_number(values.dtype.type):
         kind = values.dtype.type
         # The length of the longest text is a fact about the data.
@@ -203,15 +252,7 @@ def _from_foreign(values: Any, name: str, categories: bool) -> NDArray[np.float6
     """Read a series of any engine, or whatever else turns itself into an array."""
     import narwhals as nw
 
-    native = nw.to_native(values, pass_through=True)
-    pyarrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
-    # Through __array__ these would lose their nulls, exact integers and category order.
-    if pyarrow and isinstance(native, pyarrow.Array):
-        native = pyarrow.chunked_array([native])
-    elif pandas and isinstance(native, (pandas.Index, pandas.api.extensions.ExtensionArray)):
-        native = pandas.Series(native)
-    if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
-        native = native.array.__arrow_array__()  # a pandas series of a pyarrow type
+    native = as_series(values)
     if nw.dependencies.is_into_series(native):
         return _from_series(native, name, categories)
     if not hasattr(native, "__array__"):
@@ -228,6 +269,22 @@ def _from_foreign(values: Any, name: str, categories: bool) -> NDArray[np.float6
     return _from_numpy(array, name)
 
 
+def as_series(values: Any) -> Any:
+    """Return a native series that narwhals knows for what has one; other values as they are."""
+    import narwhals as nw
+
+    native = nw.to_native(values, pass_through=True)
+    pyarrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
+    # Through __array__ these would lose their nulls, exact integers and category order.
+    if pyarrow and isinstance(native, pyarrow.Array):
+        native = pyarrow.chunked_array([native])
+    elif pandas and isinstance(native, (pandas.Index, pandas.api.extensions.ExtensionArray)):
+        native = pandas.Series(native)
+    if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
+        native = native.array.__arrow_array__()  # a pandas series of a pyarrow type
+    return native
+
+
 def _from_series(native: Any, name: str, categories: bool) -> NDArray[np.float64]:
     import narwhals as nw
 
@@ -238,6 +295,8 @@ def _from_series(native: Any, name: str, categories: bool) -> NDArray[np.float64
         _check_exact((present.min(), present.max()) if len(present) else (), name)
     if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         return _from_numpy(series.cast(nw.Float64).to_numpy(), name)
+    if dtype.is_temporal():
+        return _from_temporal(series, name)
     if isinstance(dtype, nw.Enum):
         fixed = hasattr(native, "to_physical")  # the list of a polars Enum is part of its type
         _check_categories(fixed or categories, name)
@@ -256,6 +315,19 @@ def _from_series(native: Any, name: str, categories: bool) -> NDArray[np.float64
     # Some versions of narwhals do not know the longer decimals of pyarrow.
     kind = Decimal if str(own).startswith("decimal") else type(dtype)
     raise _refusal(f"{name} has dtype {own}", kind)
+
+
+def _from_temporal(series: Any, name: str) -> NDArray[np.float64]:
+    """Read dates of an engine as days, durations and times of day as seconds."""
+    import narwhals as nw
+
+    if series.dtype == nw.Time:
+        return _from_moments(series.to_list(), name)
+    if series.dtype == nw.Duration:
+        whole, unit = series.dt.total_microseconds(), 1e6
+    else:
+        whole, unit = series.dt.timestamp("us"), 86_400e6
+    return _from_numpy(whole.cast(nw.Float64).to_numpy(), name) / unit
 
 
 def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:
@@ -300,6 +372,12 @@ def _is_number(kind: type) -> bool:
         dtype = np.dtype(kind)
         return dtype.kind in "biuf" and dtype.itemsize <= 8
     return issubclass(kind, (int, float))
+
+
+def _is_temporal(kind: type) -> bool:
+    if issubclass(kind, np.generic):
+        return issubclass(kind, np.datetime64 | np.timedelta64)
+    return issubclass(kind, datetime.date | datetime.time | datetime.timedelta)
 
 
 def _refusal(value: str, kind: type) -> InputError:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Domain
+from dpmic._validate import Categories, Domain
 from dpmic.data._columns import (
     LEAST_RECORDS,
     column,
@@ -23,6 +23,7 @@ from dpmic.data._columns import (
     not_a_column,
     plain_values,
 )
+from dpmic.data._variables import Variable, variable
 from dpmic.errors import (
     DependencyError,
     InputError,
@@ -40,11 +41,31 @@ _LABELS = (int, np.integer, tuple)  # what pandas calls columns by, besides text
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two columns of the same records, complete and finite, with their names."""
+    """Two columns of the same records, complete and finite, with their names.
+
+    A nominal one holds positions among its ``categories``.
+    """
 
     x: NDArray[np.float64] = field(repr=False)
     y: NDArray[np.float64] = field(repr=False)
     names: tuple[str, str]
+    categories: tuple[Categories | None, Categories | None] = (None, None)
+
+    @property
+    def variables(self) -> tuple[Variable, Variable]:
+        """Both of them."""
+        x, y = map(Variable, (self.x, self.y), self.categories)
+        return x, y
+
+    def spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where a figure draws the points: those of a category evenly around it."""
+        x, y = (
+            own.values
+            if own.categories is None
+            else own.values + 0.7 * (np.arange(own.values.size) * step % 1 - 0.5)
+            for own, step in zip(self.variables, (0.618034, 0.754878), strict=True)
+        )
+        return x, y
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,15 +143,36 @@ def refuse_single(names: tuple[str, ...]) -> None:
 def read_all(
     source: Source, *, missing: Missing = "raise", categories: bool = True
 ) -> tuple[NDArray[np.float64], ...]:
-    """Read columns that were found, all of one length; "drop" leaves NaN for the caller to drop."""
+    """Read columns of numbers, all of one length; "drop" leaves NaN for the caller to drop."""
     read = tuple(
         column(values, name, categories=categories)
         for values, name in zip(source.columns, source.names, strict=True)
     )
-    for values, name in zip(read, source.names, strict=True):
+    _check_columns(read, source.names, missing)
+    return read
+
+
+def read_variables(
+    source: Source, domains: Sequence[Domain | None] | None = None, *, missing: Missing = "raise"
+) -> tuple[Variable, ...]:
+    """Read columns of any kind, all of one length, without privacy; "drop" leaves NaN.
+
+    Those with a domain are what it says.
+    """
+    each = zip(source.columns, source.names, domains or [None] * len(source.names), strict=True)
+    read = tuple(variable(*own) for own in each)
+    _check_columns([own.values for own in read], source.names, missing)
+    return read
+
+
+def _check_columns(
+    read: Sequence[NDArray[np.float64]], names: tuple[str, ...], missing: Missing
+) -> None:
+    """Refuse columns of different lengths, and missing values where they are not dropped."""
+    for values, name in zip(read, names, strict=True):
         if values.size != read[0].size:
             raise InputError(
-                f"{source.names[0]}, {name}",
+                f"{names[0]}, {name}",
                 f"their lengths differ, {read[0].size} and {values.size}",
                 "pass one value of each per record",
             )
@@ -142,27 +184,38 @@ def read_all(
                 with_code('pass `missing="drop"`, or correct them'),
                 name,
             )
-    return read
 
 
-def read(source: Source, *, missing: Missing = "raise") -> Pair:
+def read(
+    source: Source, *, missing: Missing = "raise", domains: tuple[Domain, Domain] | None = None
+) -> Pair:
     """Read two columns that were found; see :func:`pair` and :func:`column`."""
-    a, b = read_all(source, missing=missing)
-    complete = ~(np.isnan(a) | np.isnan(b))
+    x, y = read_variables(source, domains, missing=missing)
+    complete = ~(np.isnan(x.values) | np.isnan(y.values))
     if complete.sum() < LEAST_RECORDS:
         raise InputError(
-            f"{complete.sum()} of {a.size} records are complete",
+            f"{complete.sum()} of {x.values.size} records are complete",
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
-    return Pair(a[complete], b[complete], (source.names[0], source.names[1]))
+    x, y = x.at(complete), y.at(complete)
+    names = source.names[0], source.names[1]
+    return Pair(x.values, y.values, names, (x.categories, y.categories))
 
 
-def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pair:
+def pair(
+    x: Any,
+    y: Any,
+    *,
+    data: Any = None,
+    missing: Missing = "raise",
+    domains: tuple[Domain, Domain] | None = None,
+) -> Pair:
     """Read two columns of the same records into new arrays.
 
     They are arrays or series, which are matched by position, or with `data`, any eager frame that
-    narwhals knows, labels. A `missing` value is an error, or drops its record.
+    narwhals knows, labels. A `missing` value is an error, or drops its record. With `domains` the
+    columns are what these say.
 
     Examples
     --------
@@ -171,7 +224,7 @@ def pair(x: Any, y: Any, *, data: Any = None, missing: Missing = "raise") -> Pai
     (array([1., 2., 4., 5.]), array([1., 0., 1., 0.]))
     """
     _validate.choice(missing, "missing", Missing)
-    return read(find(x, y, data=data), missing=missing)
+    return read(find(x, y, data=data), missing=missing, domains=domains)
 
 
 def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.data import Pair
+from dpmic.data import Pair, Variable
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest
@@ -38,6 +38,9 @@ DENSE = 20
 
 AXIS_NAME, NARROW = 40, 8
 """Characters of an axis's name, and of numbers that fit beside the y axis's usual margin."""
+
+MOST_NAMED, CATEGORY = 8, 12
+"""Categories that are named along an axis, and characters of such a name."""
 
 MOST_COLUMNS = 40
 """Rows and columns of a heat map that can still be read."""
@@ -234,11 +237,19 @@ def _legend() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of numbers with its name."""
+    """A range of numbers with its name, or the names of categories at 0, 1 and so on."""
 
     name: str
     low: float
     high: float
+    categories: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, own: Variable) -> Axis:
+        """Return the axis of the values that a variable has."""
+        if own.categories is None:
+            return cls(name, float(own.values.min()), float(own.values.max()))
+        return cls(name, -0.5, len(own.categories) - 0.5, own.categories.labels)
 
     def share(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far along the axis values lie, from 0 to 1."""
@@ -265,9 +276,13 @@ class Axis:
 
     def labels(self) -> list[tuple[float, str]]:
         """Return the ticks' places from 0 to 1, and their texts."""
-        ticks = self.ticks()
+        ticks, texts = self.ticks(), list(map(_number, self.ticks()))
+        if self.categories:
+            every = -(-len(self.categories) // MOST_NAMED)
+            texts = [shorten(label, CATEGORY) for label in self.categories[::every]]
+            ticks = [float(i) for i in range(0, len(self.categories), every)]
         places: Sequence[float] = self.share(np.array(ticks)).tolist()
-        return list(zip(places, map(_number, ticks), strict=True))
+        return list(zip(places, texts, strict=True))
 
 
 def _number(value: float) -> str:
@@ -300,18 +315,17 @@ def _plane(across: Axis, up: Axis, drawn: str, key: str, title: str, told: str) 
 def scatter(score: Score, points: Pair) -> str:
     """Draw points and the cuts of a score's best grid."""
     kept = _thinned(points)
-    across, up = (
-        Axis(name, float(values.min()), float(values.max()))
-        for name, values in zip(points.names, (points.x, points.y), strict=True)
-    )
+    across, up = map(Axis.of, points.names, points.variables)
+    xs, ys = points.spread()
     places = zip(
-        (1000 * across.share(points.x[kept])).round(1).tolist(),
-        (1000 - 1000 * up.share(points.y[kept])).round(1).tolist(),
+        (1000 * across.share(xs[kept])).round(1).tolist(),
+        (1000 - 1000 * up.share(ys[kept])).round(1).tolist(),
         strict=True,
     )
     dots = "".join(f"M{x:g} {y:g}h0" for x, y in places)
-    cuts = "".join(f"M{x:.1f} 0v1000" for x in 1000 * across.share(np.array(score.grid.x)))
-    cuts += "".join(f"M0 {y:.1f}h1000" for y in 1000 - 1000 * up.share(np.array(score.grid.y)))
+    x_cuts, y_cuts = map(np.array, score.grid.lines())
+    cuts = "".join(f"M{x:.1f} 0v1000" for x in 1000 * across.share(x_cuts))
+    cuts += "".join(f"M0 {y:.1f}h1000" for y in 1000 - 1000 * up.share(y_cuts))
     dense = " dense" if max(score.grid.k, score.grid.l) > DENSE else ""
     first, second = points.names
     told = (
@@ -382,7 +396,7 @@ def _thinned(points: Pair) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 def _across(axis: Axis) -> str:
     ticks = "".join(
         f"<text class='tick' x='{100 * place:.2f}%' y='100%' dy='17' "
-        f"text-anchor='{_anchor(place)}'>{words}</text>"
+        f"text-anchor='{_anchor(place)}'>{text(words)}</text>"
         for place, words in axis.labels()
     )
     name = text(shorten(axis.name, AXIS_NAME))
@@ -392,7 +406,7 @@ def _across(axis: Axis) -> str:
 def _up(axis: Axis) -> str:
     ticks = "".join(
         f"<text class='tick' x='-6' y='{100 - 100 * place:.2f}%' dy='4' "
-        f"text-anchor='end'>{words}</text>"
+        f"text-anchor='end'>{text(words)}</text>"
         for place, words in axis.labels()
     )
     return f"{ticks}<text class='axis' x='0' y='-8'>{text(shorten(axis.name, AXIS_NAME))}</text>"

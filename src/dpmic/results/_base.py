@@ -201,7 +201,8 @@ def _written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.12g}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return (" to " if len(value) == 2 else ", ").join(map(_written, value))
+        ends = len(value) == 2 and not any(isinstance(member, str) for member in value)
+        return (" to " if ends else ", ").join(map(_written, value))
     return str(value)
 
 
@@ -231,15 +232,17 @@ def _form(field: dataclasses.Field[Any]) -> Form:
     return form
 
 
-def _rows_without_gaps(matrix: NDArray[np.float64]) -> list[list[float]]:
-    return [row[~np.isnan(row)].tolist() for row in matrix]
+def _rows_to_last(matrix: NDArray[np.float64]) -> list[list[float | None]]:
+    """Return each row up to its last entry, with None for a gap before it."""
+    ends = (np.flatnonzero(~np.isnan(row)).max(initial=-1) + 1 for row in matrix)
+    return [_without_nan(row[:end]) or [] for row, end in zip(matrix, ends, strict=True)]
 
 
-def square(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+def square(rows: Sequence[Sequence[float | None]]) -> NDArray[np.float64]:
     """Return a square matrix from the beginnings of its rows, with NaN elsewhere."""
     matrix = np.full((len(rows), len(rows)), np.nan)
     for i, row in enumerate(rows):
-        matrix[i, : len(row)] = row
+        matrix[i, : len(row)] = np.array(row, np.float64)
     return matrix
 
 
@@ -262,7 +265,7 @@ INFINITE = as_metadata(
     Form(lambda c: c, lambda c: "inf" if math.isinf(c) else c, float)  # JSON has no infinity
 )
 """A number that may be infinite."""
-MATRIX = as_metadata(Form(read_only, _rows_without_gaps, square))
-"""A characteristic matrix: rows have NaN after their last entry."""
+MATRIX = as_metadata(Form(read_only, _rows_to_last, square))
+"""A characteristic matrix, with NaN where there is no entry."""
 NUMBERS = as_metadata(Form(_or_none, _without_nan))
 """An array of one axis, NaN where there is no number; or None."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmic import _validate
+from dpmic._validate import Categories, Domain
 from dpmic.errors import InputError, ParameterError
 from dpmic.results._base import INFINITE, MATRIX, Fact, Form, Result, as_metadata, flatten, plain
 from dpmic.statistics import summaries
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+Ends = tuple[float, float] | tuple[str, ...]
 
 
 class MineStatistics:
@@ -45,12 +48,15 @@ class MineStatistics:
 
     @property
     def mas(self) -> float:
-        """Maximum Asymmetry Score: how much it matters which variable has more parts."""
+        """Maximum Asymmetry Score: how much it matters which variable has more parts.
+
+        NaN where no grid can be turned round, as with a nominal column.
+        """
         return summaries.mas(self.matrix)
 
     @property
     def mev(self) -> float:
-        """Maximum Edge Value: the largest entry with two rows or two columns."""
+        """Maximum Edge Value: the largest entry with two rows or two columns; NaN for none."""
         return summaries.mev(self.matrix)
 
     def mcn(self, eps: float = 0.0) -> float:
@@ -78,27 +84,56 @@ class MineStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A grid of k rows on y and l columns on x, by its inner cuts.
+    """A grid of k rows on y and l columns on x, by its inner cuts or its categories.
 
-    A value lies in cell number (number of cuts <= value): on a cut, in the cell above it. Ties
-    can leave fewer than k - 1 or l - 1 cuts; the cells without room are then empty.
+    A number lies in cell number (number of cuts <= value): on a cut, in the cell above it. Ties
+    can leave fewer than k - 1 or l - 1 cuts; the cells without room are then empty. A nominal
+    column has labels instead of cuts, one for each cell.
     """
 
     k: int
     l: int
-    x: tuple[float, ...]
-    y: tuple[float, ...]
+    x: tuple[float, ...] | tuple[str, ...]
+    y: tuple[float, ...] | tuple[str, ...]
 
     def counts(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-        """Count points in the cells: rows follow y upwards, columns follow x to the right."""
+        """Count points in the cells: rows follow y upwards, columns follow x to the right.
+
+        Values of a nominal column that are none of its categories are left out.
+        """
         from dpmic.data import pair
 
-        points = pair(x, y)
-        row = np.searchsorted(self.y, points.y, side="right")
-        column = np.searchsorted(self.x, points.x, side="right")
+        points = pair(x, y, missing="drop", domains=(_domain(self.x), _domain(self.y)))
         table = np.zeros((self.k, self.l), np.int64)
-        np.add.at(table, (row, column), 1)
+        np.add.at(table, (_cell(self.y, points.y), _cell(self.x, points.x)), 1)
         return table
+
+    def lines(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return where a figure draws the cuts: half-way between the positions of categories."""
+        return _lines(self.x), _lines(self.y)
+
+
+def is_nominal(parts: tuple[float, ...] | tuple[str, ...]) -> TypeGuard[tuple[str, ...]]:
+    """Tell whether an axis of a grid has labels, and no cuts."""
+    return bool(parts) and isinstance(parts[0], str)
+
+
+def _lines(parts: tuple[float, ...] | tuple[str, ...]) -> tuple[float, ...]:
+    """Return where an axis is cut in a figure."""
+    between = range(len(parts) - 1)
+    return tuple(i + 0.5 for i in between) if is_nominal(parts) else tuple(map(float, parts))
+
+
+def _domain(parts: tuple[float, ...] | tuple[str, ...]) -> Domain:
+    """Return what a column can be, by the axis of its grid."""
+    return Categories(parts) if is_nominal(parts) else (-math.inf, math.inf)
+
+
+def _cell(parts: tuple[float, ...] | tuple[str, ...], values: Floats) -> NDArray[np.intp]:
+    """Return the cell of each value on one axis; a nominal one has positions already."""
+    if is_nominal(parts):
+        return values.astype(np.intp)
+    return np.searchsorted(np.array(parts, np.float64), values, side="right")
 
 
 def _grid(fields: Any) -> Grid:
@@ -126,12 +161,13 @@ class Score(MineStatistics, Result):
     master, ties : str
         How masters are sized and tied values treated.
     bounds : tuple or None
-        The rectangle of ``micr``.
+        The rectangle of ``micr``; of a nominal column its categories.
     grid : Grid
         The grid of the largest entry.
     matrix : ndarray
         Entry ``[k - 2, l - 2]`` is the best normalised information of k rows on y and l columns
-        on x; NaN where k * l exceeds B. Read-only.
+        on x; NaN where k * l exceeds B, and where a nominal column has other than k or l
+        categories. Read-only.
     """
 
     statistic: str
@@ -140,7 +176,7 @@ class Score(MineStatistics, Result):
     c: float = field(metadata=INFINITE)
     master: str
     ties: str
-    bounds: tuple[tuple[float, float], tuple[float, float]] | None
+    bounds: tuple[Ends, Ends] | None
     grid: Grid = field(metadata=GRID)
     matrix: Floats = field(metadata=MATRIX)
 
@@ -168,8 +204,8 @@ class Score(MineStatistics, Result):
         return [
             Fact("MIC", f"{self.mic:.4f}", "strength, from 0 to 1"),
             Fact("TIC, normalised", f"{total:.4f}", "mean over all grids"),
-            Fact("MAS", f"{self.mas:.4f}", "how far from monotone"),
-            Fact("MEV", f"{self.mev:.4f}", "how close to a function"),
+            Fact("MAS", _decimals(self.mas), "how far from monotone"),
+            Fact("MEV", _decimals(self.mev), "how close to a function"),
             Fact("MCN", f"{self.mcn():.4f}", "log2 of the cells needed"),
             Fact("grid", f"{self.grid.k} x {self.grid.l}", f"rows on {y} x columns on {x}"),
             Fact("n", f"{self.n}", "records used"),
@@ -187,8 +223,8 @@ class Score(MineStatistics, Result):
         return {
             "mic": self.mic,
             "tic": self.tic(normalised=True),
-            "mas": self.mas,
-            "mev": self.mev,
+            "mas": None if math.isnan(self.mas) else self.mas,
+            "mev": None if math.isnan(self.mev) else self.mev,
             "mcn": self.mcn(),
             "n": self.n,
             "statistic": self.statistic,
@@ -205,6 +241,10 @@ class Score(MineStatistics, Result):
 
     def __float__(self) -> float:
         return self.mic
+
+
+def _decimals(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Bounds, Interval, Limits, Master, Ties
-from dpmic.data import LEAST_RECORDS, Missing, pair
+from dpmic._validate import Bounds, Categories, Domain, Interval, Limits, Master, Ties
+from dpmic.data import LEAST_RECORDS, Missing, Variable, pair
 from dpmic.errors import InputError, ParameterError, with_code
 from dpmic.results import CappedScore, Score
 from dpmic.statistics import capped, sources
@@ -23,9 +23,9 @@ from dpmic.statistics.fixed_grids import (
     countable_axes,
     fixed_limits,
 )
-from dpmic.statistics.grids import Axis, MassAxis, RangeAxis, Steps, steps
+from dpmic.statistics.grids import Axis, MassAxis, NominalAxis, RangeAxis, Steps, steps
 from dpmic.statistics.maps import Axes, Map
-from dpmic.statistics.search import Search
+from dpmic.statistics.search import NominalSearch, Search
 from dpmic.statistics.sources import Counting
 
 Floats = NDArray[np.float64]
@@ -68,14 +68,17 @@ def mice(
     Parameters
     ----------
     x, y : array-like or str
-        Two columns of at least 4 finite numbers, or their names in ``data``. Booleans and
-        ordered categories are taken by rank.
+        Two columns of at least 4 values, or their names in ``data``. Numbers are finite; dates are
+        days, times and durations seconds; ordered categories are taken by rank. Text, booleans
+        and categories without an order are nominal: their one partition is their categories, at
+        most 100, and numbers are cut to suit (``docs/definitions.md``).
     data : frame, optional
         A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
     alpha : float
         The exponent in B = max(n ** alpha, 4), in (0, 1].
     B : float, optional
-        The most cells a grid may have, at least 4; overrides ``alpha``.
+        The most cells a grid may have, at least 4; overrides ``alpha``. Where categories need more
+        it is raised.
     c : float
         The master factor: how much finer the master is than the grid, at least 1. ``math.inf``
         allows a cut between any two values, exactly, for up to 4000 records.
@@ -107,20 +110,27 @@ def mice(
     limits = method.limits(n)
     if _validate.choice(ties, "ties", Ties) == "random":
         generator = _validate.generator(rng)
-        x_axis = MassAxis.ranked(columns.x, generator.permutation(n))
-        y_axis = MassAxis.ranked(columns.y, generator.permutation(n))
+        x_axis, y_axis = (_in_random_order(own, generator) for own in columns.variables)
     elif rng is not None:
         raise ParameterError("rng", "grouped ties need no random order", "pass ties='random' too")
     else:
-        x_axis, y_axis = MassAxis.grouped(columns.x), MassAxis.grouped(columns.y)
+        x_axis, y_axis = (method.axis(own, limits) for own in columns.variables)
     return scored("mice", limits, method.search(x_axis, y_axis, limits), ties=ties)
+
+
+def _in_random_order(own: Variable, generator: np.random.Generator) -> Axis:
+    """Rank the values of a variable, equal ones in random order; categories stay together."""
+    order = generator.permutation(own.values.size)
+    if own.categories is None:
+        return MassAxis.ranked(own.values, order)
+    return NominalAxis.of(own.values, own.categories)
 
 
 def micr(
     x: Any,
     y: Any,
     *,
-    bounds: Bounds | None = None,
+    bounds: Any = None,
     data: Any = None,
     alpha: float = 0.6,
     B: float | None = None,
@@ -139,7 +149,9 @@ def micr(
         Two columns of at least 4 finite numbers, or their names in ``data``.
     bounds : ((x0, x1), (y0, y1))
         The rectangle on which grids are drawn. Values outside are clamped to it; a value on a
-        cut belongs to the cell above, the upper bound to the last cell.
+        cut belongs to the cell above, the upper bound to the last cell. A nominal column has a
+        list of its categories instead: ``((0, 120), ["a", "b"])``; other values count as missing
+        unless "other" is listed.
     data : frame, path, stream or CountTable, optional
         What ``x`` and ``y`` name columns of. Besides frames in memory: a Parquet or CSV file, a
         pyarrow dataset, an iterator of record batches, a DuckDB relation, a polars LazyFrame, a
@@ -163,11 +175,13 @@ def micr(
     """
     method = Method("micr", alpha, B, c, master)
     source = sources.find(x, y, data=data)
+    box: tuple[Domain, Domain]
     if isinstance(source, Counting):
         limits, box, search = _counted_pair(source, bounds, method, missing)
     else:
-        columns = pair(x, y, data=data, missing=missing)
-        limits, box = method.limits(columns.x.size), _validate.bounds(bounds)
+        box = _validate.domains(bounds)
+        columns = pair(x, y, data=data, missing=missing, domains=box)
+        limits = method.limits(columns.x.size)
         search = Search.by_range(columns.x, columns.y, box, limits)
     return scored("micr", limits, search, bounds=box)
 
@@ -192,7 +206,8 @@ def mic(
     Parameters
     ----------
     x, y : array-like or str
-        Two columns of at least 4 finite numbers, or their names in ``data``.
+        Two columns of at least 4 finite numbers, or their names in ``data``; not of more than two
+        categories.
     data, alpha, B, c, missing
         As for :func:`mice`. The master has at most c * floor(B / l) clumps.
 
@@ -211,8 +226,8 @@ def mic(
     columns = pair(x, y, data=data, missing=missing)
     method = Method("mic", alpha, B, c)
     limits = method.limits(columns.x.size)
-    search = method.search(method.axis(columns.x, limits), method.axis(columns.y, limits), limits)
-    return scored("mic", limits, search)
+    x_axis, y_axis = (method.axis(own, limits) for own in columns.variables)
+    return scored("mic", limits, method.search(x_axis, y_axis, limits))
 
 
 def micc(
@@ -272,7 +287,8 @@ def micc(
         n, counts, swapped = table.counts(*source.names)
         tables = family.tabulated(counts, box, swapped=swapped)
     else:
-        columns, box = pair(x, y, data=data, missing=missing), _validate.bounds(bounds)
+        box = _validate.bounds(bounds)
+        columns = pair(x, y, data=data, missing=missing, domains=box)
         binned = [
             capped.CappedColumn.of(values, ends, scales)
             for values, ends in zip((columns.x, columns.y), box, strict=True)
@@ -295,10 +311,12 @@ def scored(
     search: Search,
     *,
     ties: str = "group",
-    bounds: Bounds | None = None,
+    bounds: tuple[Domain, Domain] | None = None,
 ) -> Score:
     """Run a search, and return its matrix and grid with what they depend on."""
     matrix, grid = search.run()
+    if isinstance(search, NominalSearch):
+        limits = limits.holding(*search.categories)
     return Score(
         statistic=statistic,
         n=search.n,
@@ -306,10 +324,15 @@ def scored(
         c=limits.c,
         master=limits.master,
         ties=ties,
-        bounds=bounds,
+        bounds=None if bounds is None else (_plain(bounds[0]), _plain(bounds[1])),
         grid=grid,
         matrix=matrix,
     )
+
+
+def _plain(domain: Domain) -> Interval | tuple[str, ...]:
+    """Return a domain as results have it: two ends, or labels."""
+    return domain.labels if isinstance(domain, Categories) else domain
 
 
 @dataclass(frozen=True)
@@ -340,15 +363,25 @@ class Method:
         """Return the runs of a search."""
         return steps(limits, more_rows=self.statistic == "mic")
 
-    def axis(self, values: Floats, limits: Limits, interval: Interval | None = None) -> Axis:
-        """Bin one variable, once for all pairs that it takes part in; MICr needs its interval."""
-        if interval is not None:
-            return RangeAxis.for_steps(values, Map(*interval), self.steps(limits))
-        return MassAxis.grouped(values, slack=0 if self.statistic == "mic" else 1)
+    def axis(self, own: Variable, limits: Limits, domain: Domain | None = None) -> Axis:
+        """Bin one variable, once for all pairs that it takes part in; MICr needs its domain."""
+        if own.categories is not None and self.statistic != "mic":
+            return NominalAxis.of(own.values, own.categories)
+        if own.categories is not None and len(own.categories) > 2:  # two are the same by rank
+            raise InputError(
+                f"a column of {len(own.categories)} categories",
+                "the MIC of 2011 is one of numbers",
+                with_code("call `dpmic.mice`, or pass `statistic='mice'`"),
+            )
+        if domain is not None and not isinstance(domain, Categories):
+            return RangeAxis.for_steps(own.values, Map(*domain), self.steps(limits))
+        return MassAxis.grouped(own.values, slack=0 if self.statistic == "mic" else 1)
 
     def search(self, x: Axis, y: Axis, limits: Limits) -> Search:
-        """Return the search of a pair."""
-        return Search.of(x, y, self.steps(limits), clumped=self.statistic == "mic")
+        """Return the search of a pair, for MICr of axes that were cut for numbers."""
+        if self.statistic == "mic":
+            return Search.of(x, y, self.steps(limits), clumped=True)
+        return Search.between(x, y, limits)
 
 
 def refuse_large_unconstrained(n: int, c: float) -> None:

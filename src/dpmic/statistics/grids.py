@@ -1,4 +1,4 @@
-"""Which grids are searched: equipartitions by mass and by range, and their masters.
+"""Which grids are searched: equipartitions by mass and by range, their masters, categories.
 
 An axis is cut into *atoms*, the smallest pieces that no grid splits, and every partition is an
 array of edges counted in atoms. A grid's cut belongs to the cell above it: cells are
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic._validate import Interval, Limits
+from dpmic._validate import Categories, Interval, Limits
 from dpmic.statistics.maps import Map
 
 Edges = NDArray[np.int64]
@@ -30,12 +30,14 @@ Floats = NDArray[np.float64]
 class Step:
     """One run of the search: ``columns`` fixed parts, at most ``rows`` parts to be found.
 
-    ``master`` is the most parts that the searched axis is cut into beforehand.
+    ``master`` is the most parts that the searched axis is cut into beforehand, and ``least`` the
+    fewest rows: all of them, where the rows are categories.
     """
 
     columns: int
     rows: int
     master: float
+    least: int = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +63,17 @@ class Steps(tuple[Step, ...]):
     @cached_property
     def sizes(self) -> frozenset[int]:
         """Into how many parts an axis is cut; masters must be finite."""
-        return frozenset({n for step in self for n in (step.columns, int(step.master))})
+        return self.columns | frozenset(map(int, self.masters))
+
+    @cached_property
+    def columns(self) -> frozenset[int]:
+        """Into how many columns an axis is cut."""
+        return frozenset(step.columns for step in self)
+
+    @cached_property
+    def masters(self) -> frozenset[float]:
+        """Into how many parts the searched axis is cut beforehand."""
+        return frozenset(step.master for step in self)
 
     @cached_property
     def layout(self) -> Layout:
@@ -102,17 +114,61 @@ def steps(limits: Limits, *, more_rows: bool = False) -> Steps:
         equicharacteristic matrix has at most as many, which Theorem 1 of the privacy proofs
         needs.
     """
-    cells = math.floor(limits.B)  # k * l is an integer, so k * l <= B iff k * l <= floor(B)
 
     def step(columns: int) -> Step:
-        most = cells // columns
-        parts = {"reshef": min(columns, most), "paper": columns, "minepy": most}[limits.master]
-        size = limits.c * parts
+        most = _cells(limits) // columns
         rows = most if more_rows else min(columns, most)
-        return Step(columns, rows, max(math.floor(size), 1) if math.isfinite(size) else size)
+        return Step(columns, rows, _master_size(limits, columns))
 
-    most_columns = cells // 2 if limits.lmax is None else min(cells // 2, limits.lmax)
-    return Steps(step(columns) for columns in range(2, most_columns + 1))
+    return Steps(step(columns) for columns in range(2, _most_parts(limits, 2) + 1))
+
+
+@lru_cache(maxsize=64)
+def nominal_steps(limits: Limits, x: int | None, y: int | None) -> tuple[Steps, Steps]:
+    """List the runs with x fixed and those with y fixed, where a variable is nominal.
+
+    A nominal variable has one partition, its categories: ``x`` or ``y`` of them. Following the
+    rule that the finer axis is not searched, numbers are cut into as many equal parts as there are
+    categories or more; into fewer parts they are searched. Two nominal variables have one grid.
+
+    Examples
+    --------
+    >>> searched, finer = nominal_steps(Limits(20, 5, "reshef"), 4, None)
+    >>> searched
+    (Step(columns=4, rows=3, master=20, least=2),)
+    >>> [(step.columns, step.rows) for step in finer]
+    [(4, 4), (5, 4)]
+    """
+    if x is None:
+        assert y is not None  # else nothing is nominal
+        by_y, by_x = nominal_steps(limits, y, None)
+        return by_x, by_y
+    if y is not None:
+        return Steps([Step(x, y, y, least=y)]), Steps()
+    room = limits.holding(x, None)
+    rows = min(x - 1, _cells(room) // x)
+    searched = [Step(x, rows, _master_size(room, x))] if rows >= 2 else []
+    finer = range(x, _most_parts(room, x) + 1)
+    return Steps(searched), Steps(Step(columns, x, x, least=x) for columns in finer)
+
+
+def _cells(limits: Limits) -> int:
+    """Return floor(B): k * l is an integer, so k * l <= B iff k * l <= floor(B)."""
+    return math.floor(limits.B)
+
+
+def _most_parts(limits: Limits, across: int) -> int:
+    """Return the most columns that a grid of ``across`` rows may have."""
+    most = _cells(limits) // across
+    return most if limits.lmax is None else min(most, limits.lmax)
+
+
+def _master_size(limits: Limits, columns: int) -> float:
+    """Return how many parts the master for so many columns may have."""
+    most = _cells(limits) // columns
+    parts = {"reshef": min(columns, most), "paper": columns, "minepy": most}[limits.master]
+    size = limits.c * parts
+    return max(math.floor(size), 1) if math.isfinite(size) else size
 
 
 class Axis(Protocol):
@@ -135,8 +191,8 @@ class Axis(Protocol):
     def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
         """Return the edges of several partitions, one after the other, and where each begins."""
 
-    def cuts(self, edges: Edges) -> Floats:
-        """Return the values at which a partition cuts the axis."""
+    def cuts(self, edges: Edges) -> NDArray[Any]:
+        """Return the values at which a partition cuts the axis; for a nominal one its labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +284,17 @@ class RangeAxis:
         return cls(atoms.astype(np.int32), refinement, family)
 
     @classmethod
-    def for_steps(cls, values: Floats, along: Map, plan: Steps) -> RangeAxis:
-        """Bin one variable for all steps of a MICr search."""
-        if math.isfinite(plan[0].master):
-            return cls.of(values, along, plan.sizes)
+    def for_steps(
+        cls, values: Floats, along: Map, fixed: Steps, searched: Steps | None = None
+    ) -> RangeAxis:
+        """Bin one variable for all steps of a MICr search that fix it, and that search it."""
+        masters = (fixed if searched is None else searched).masters
+        if math.inf not in masters:
+            return cls.of(values, along, fixed.columns | frozenset(map(int, masters)))
         # c = inf: any cut between distinct clamped values (the paper's unconstrained MICr).
         clamped = np.clip(values, along.low, along.high)
-        fixed = cls.of(clamped, along, frozenset(step.columns for step in plan))
-        return replace(fixed, values=MassAxis.grouped(clamped))
+        axis = cls.of(clamped, along, fixed.columns)
+        return replace(axis, values=MassAxis.grouped(clamped))
 
     @property
     def free(self) -> Axis:
@@ -257,6 +316,49 @@ class RangeAxis:
     def cuts(self, edges: Edges) -> Floats:
         """Return the cuts of the range partition themselves."""
         return self.refinement[edges[1:-1] - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class NominalAxis:
+    """An axis with one partition: its categories, each of which is an atom.
+
+    ``categories`` may be more than occur among the records.
+    """
+
+    atoms: NDArray[np.int32]
+    categories: Categories
+
+    @classmethod
+    def of(cls, codes: Floats, categories: Categories) -> NominalAxis:
+        """Take records that hold the position of their category."""
+        return cls(codes.astype(np.int32), categories)
+
+    @property
+    def size(self) -> int:
+        """How many parts there are; a constant has an empty one besides its own."""
+        return max(len(self.categories), 2)
+
+    @property
+    def free(self) -> NominalAxis:
+        """The axis on which rows are taken: this one."""
+        return self
+
+    def columns(self, size: int) -> Edges:
+        """Return the categories, whatever number of parts is asked for."""
+        return np.arange(len(self.categories) + 1)
+
+    def master(self, size: float) -> Edges:
+        """Return the categories."""
+        return self.columns(int(size))
+
+    def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
+        """Return the categories, once for each size."""
+        own = self.columns(self.size)
+        return np.tile(own, len(sizes)), own.size * np.arange(len(sizes) + 1)
+
+    def cuts(self, edges: Edges) -> NDArray[np.str_]:
+        """Return the names of the categories: between them nothing is cut."""
+        return np.array(self.categories.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,11 +387,11 @@ class RangeFamily:
         return self._known[sizes]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def range_family(sizes: frozenset[int]) -> RangeFamily:
     """Draw the range equipartitions of the given sizes."""
     own = {size: _fractions(size) for size in sorted(sizes)}
-    refinement = np.unique(np.concatenate(list(own.values())))
+    refinement = np.unique(np.concatenate([np.empty(0), *own.values()]))
     refinement.setflags(write=False)
     edges = {
         size: np.concatenate(([0], np.searchsorted(refinement, cuts) + 1, [refinement.size + 1]))

@@ -12,12 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic._validate import Bounds, Limits
+from dpmic._validate import Bounds, Categories, Domain, Limits
 from dpmic.errors import InputError
 from dpmic.results import Grid
 from dpmic.statistics.count_table import CountTable, PairCounts
 from dpmic.statistics.fixed_grids import CountTableRecords, RangeGrids
-from dpmic.statistics.grids import Axis, Layout, RangeAxis, Steps, steps
+from dpmic.statistics.grids import (
+    Axis,
+    Layout,
+    NominalAxis,
+    RangeAxis,
+    Step,
+    Steps,
+    nominal_steps,
+    steps,
+)
 from dpmic.statistics.maps import Map, range_maps
 from dpmic.statistics.records import ClumpedRecords, CutAxes, HistogramRecords, Records
 
@@ -62,13 +71,38 @@ class Search:
         records: Any = ClumpedRecords if clumped else Records
         return cls(records(x, y.free), records(y, x.free), plan)
 
-    @classmethod
-    def by_range(cls, x: Floats, y: Floats, box: Bounds, limits: Limits) -> Self:
-        """Search values for MICr, whose grids depend on the bounds and limits alone."""
-        plan = steps(limits)
-        each = zip((x, y), box, strict=True)
-        a, b = (RangeAxis.for_steps(values, Map(*ends), plan) for values, ends in each)
-        return cls.of(a, b, plan)
+    @staticmethod
+    def by_range(x: Floats, y: Floats, box: tuple[Domain, Domain], limits: Limits) -> Search:
+        """Search values for MICr, whose grids depend on the domains and limits alone.
+
+        Values of a nominal column are the positions of its categories.
+        """
+        one, other = (own if isinstance(own, Categories) else Map(own[0], own[1]) for own in box)
+        return Search.by_map(x, y, (one, other), limits)
+
+    @staticmethod
+    def by_map(
+        x: Floats, y: Floats, along: tuple[Map | Categories, Map | Categories], limits: Limits
+    ) -> Search:
+        """Search values for MICr with each axis cut along a map, or into its categories."""
+        sizes = [max(len(own), 2) if isinstance(own, Categories) else None for own in along]
+        plans = (steps(limits),) * 2 if sizes == [None, None] else nominal_steps(limits, *sizes)
+        a, b = (
+            NominalAxis.of(values, own)
+            if isinstance(own, Categories)
+            else RangeAxis.for_steps(values, own, fixed, searched)
+            for values, own, fixed, searched in zip((x, y), along, plans, plans[::-1], strict=True)
+        )
+        return Search.between(a, b, limits)
+
+    @staticmethod
+    def between(x: Axis, y: Axis, limits: Limits) -> Search:
+        """Search two axes of any kind by the rule of MICe and MICr."""
+        if not isinstance(x, NominalAxis) and not isinstance(y, NominalAxis):
+            return Search.of(x, y, steps(limits))
+        sizes = (axis.size if isinstance(axis, NominalAxis) else None for axis in (x, y))
+        plans = nominal_steps(limits, *sizes)
+        return NominalSearch(Records(x, y.free), Records(y, x.free), *plans)
 
     @classmethod
     def of_table(cls, table: CountTable, x: str, y: str) -> Self:
@@ -126,9 +160,9 @@ class Search:
         matrix = self.merge(first, second)
         k, l = _smallest_best(matrix)
         if first[k - 2, l - 2] == matrix[k - 2, l - 2]:
-            x, y = self._cuts(self.by_x, columns=l, rows=k)
+            x, y = self._cuts(self.by_x, self.steps, columns=l, rows=k)
         else:
-            y, x = self._cuts(self.by_y, columns=k, rows=l)
+            y, x = self._cuts(self.by_y, self._steps_by_y, columns=k, rows=l)
         return matrix, Grid(k=k, l=l, x=tuple(x.tolist()), y=tuple(y.tolist()))
 
     def _both(self) -> tuple[Floats, Floats]:
@@ -173,21 +207,83 @@ class Search:
             for i, step in enumerate(self.steps):
                 table = records.count(step).table
                 columns[orientation, i] = table.shape[0]
-                if table.dtype == np.int64:  # too large for a table of f
-                    found = _kernels.large.information(table, step.rows)
-                else:
-                    found = _kernels.tiled.information(table, step.rows, xlogx_table(self.n))
-                bits[orientation, : step.rows - 1, i] = found[2:]
+                bits[orientation, : step.rows - 1, i] = self._found(table, step)[2:]
 
-    def _cuts(self, records: Records, *, columns: int, rows: int) -> tuple[Floats, Floats]:
+    def _found(self, table: NDArray[Any], step: Step) -> Floats:
+        """Return the largest information of a step's table for each number of rows."""
+        found: Floats
+        if table.dtype == np.int64:  # too large for a table of f
+            found = _kernels.large.information(table, step.rows)
+        else:
+            found = _kernels.tiled.information(table, step.rows, xlogx_table(self.n))
+        return found
+
+    @property
+    def _steps_by_y(self) -> Steps:
+        """The runs with y fixed: the same."""
+        return self.steps
+
+    def _cuts(
+        self, records: Records, plan: Steps, *, columns: int, rows: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Search one step again, for the cuts of the fixed and of the searched axis."""
-        counted = records.count(self.steps[columns - 2])
+        counted = records.count(plan[columns - plan[0].columns])
         if counted.table.dtype == np.int64:
             best = _kernels.large.trace(counted.table, rows)
         else:
             best = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
         searched = records.free.cuts(counted.free_edges[best])
         return records.fixed.cuts(counted.fixed_edges), searched
+
+
+@dataclass(frozen=True)
+class NominalSearch(Search):
+    """The search of two variables of which one, or both, are nominal.
+
+    Parameters
+    ----------
+    by_x, by_y : Records
+        The records with x fixed, and with y.
+    steps, by_y_steps : Steps
+        The runs with x fixed, and with y (:func:`dpmic.statistics.grids.nominal_steps`).
+    """
+
+    by_y_steps: Steps
+
+    @property
+    def categories(self) -> tuple[int | None, int | None]:
+        """How many categories x and y have; None for numbers."""
+        x, y = self.by_x.fixed, self.by_y.fixed
+        return (
+            x.size if isinstance(x, NominalAxis) else None,
+            y.size if isinstance(y, NominalAxis) else None,
+        )
+
+    @property
+    def _steps_by_y(self) -> Steps:
+        """The runs with y fixed."""
+        return self.by_y_steps
+
+    def _both(self) -> tuple[Floats, Floats]:
+        """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
+        most = max(max(step.columns, step.rows) for step in (*self.steps, *self.by_y_steps))
+        by_x, by_y = (
+            self._entries(*own, most)
+            for own in ((self.by_x, self.steps), (self.by_y, self.by_y_steps))
+        )
+        return by_x, by_y.T
+
+    def _entries(self, records: Records, plan: Steps, most: int) -> Floats:
+        """Return the entries [rows - 2, columns - 2] of the runs with one of both fixed."""
+        entries = np.full((most - 1, most - 1), np.nan)
+        for step in plan:
+            found = self._found(records.count(step).table, step)
+            rows = np.arange(step.least, step.rows + 1)
+            entries[rows - 2, step.columns - 2] = found[rows] / np.log2(
+                np.minimum(rows, step.columns)
+            )
+        clipped: Floats = np.clip(entries, 0.0, 1.0)  # rounding may leave it by a last unit
+        return clipped
 
 
 def check_records(counted: int, n: int) -> None:

@@ -27,13 +27,16 @@ def tic(matrix: Floats, *, normalised: bool) -> float:
 
 
 def mas(matrix: Floats) -> float:
-    """Return the Maximum Asymmetry Score: the largest difference from the transpose."""
-    return float(np.nanmax(np.abs(matrix - matrix.T)))
+    """Return the Maximum Asymmetry Score: the largest difference from the transpose.
+
+    With a nominal column there may be no entry whose transpose is one: NaN.
+    """
+    return _largest(np.abs(matrix - matrix.T))
 
 
 def mev(matrix: Floats) -> float:
-    """Return the Maximum Edge Value: the largest entry with two rows or two columns."""
-    return float(max(np.nanmax(matrix[0]), np.nanmax(matrix[:, 0])))
+    """Return the Maximum Edge Value: the largest entry with two rows or two columns, or NaN."""
+    return _largest(np.concatenate((matrix[0], matrix[:, 0])))
 
 
 def mcn(matrix: Floats, eps: float) -> float:
@@ -52,6 +55,12 @@ def gmic(matrix: Floats, p: float) -> float:
         return float(np.exp(np.mean(np.log(within)))) if within.min() > 0 else 0.0
     # Powers of ratios that lie between 0 and 1 after the exponent: nothing overflows.
     return float(dominant * np.mean((within / dominant) ** p) ** (1 / p))
+
+
+def _largest(values: Floats) -> float:
+    """Return the largest of the entries that exist; NaN where none does."""
+    there = values[~np.isnan(values)]
+    return float(there.max()) if there.size else math.nan
 
 
 def _cells(matrix: Floats) -> NDArray[np.int64]:

@@ -1,0 +1,120 @@
+"""A column as a variable without privacy: numbers, or categories that are found in it.
+
+Whether a column is nominal is decided by its type; text, booleans and categories without an order
+are. Nothing private may use this: there the categories are given (``_columns.coded``).
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic._validate import BOOLEANS, MAX_CATEGORIES, Categories, Domain, label
+from dpmic.data._columns import (
+    LEAST_RECORDS,
+    as_series,
+    coded,
+    column,
+    is_missing,
+    plain_values,
+)
+from dpmic.errors import InputError, safe_repr
+
+NAMES = (str, bytes, enum.Enum)
+TRUTHS = (bool, np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A column that was read: numbers, or positions among categories; NaN where one is missing."""
+
+    values: NDArray[np.float64]
+    categories: Categories | None = None
+    fixed: bool = False  # whether the categories are these, whichever of them occur
+
+    def at(self, rows: NDArray[Any]) -> Variable:
+        """Return some records, with the categories that occur among them."""
+        values = self.values[rows]
+        if self.categories is None or self.fixed:
+            return Variable(values, self.categories, self.fixed)
+        used, codes = np.unique(values, return_inverse=True)
+        labels = tuple(self.categories.labels[int(code)] for code in used)
+        return Variable(codes.astype(np.float64), Categories(labels))
+
+
+def variable(values: Any, name: str, domain: Domain | None = None) -> Variable:
+    """Read a column; ``domain`` says what it can be, where that is known.
+
+    Examples
+    --------
+    >>> ward = variable(["b", "a", None, "b"], "ward")
+    >>> ward.values, ward.categories
+    (array([ 1.,  0., nan,  1.]), Categories(labels=('a', 'b')))
+    >>> variable([1, 2, 2], "age").categories is None
+    True
+    """
+    if isinstance(domain, Categories):
+        return Variable(coded(values, name, domain), domain, fixed=True)
+    if domain is None and is_nominal(values):
+        return _nominal(values, name)
+    return Variable(column(values, name))
+
+
+def is_nominal(values: Any) -> bool:
+    """Tell whether a column has categories without an order, by its type."""
+    if isinstance(values, list | tuple):
+        return _are_names(values)
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind in "USTb" or (values.dtype.kind == "O" and _are_names(values))
+    if isinstance(values, str | range):
+        return False
+    import narwhals as nw
+
+    native = as_series(values)
+    if not nw.dependencies.is_into_series(native):
+        return False
+    dtype = nw.from_native(native, series_only=True).dtype
+    if isinstance(dtype, nw.Enum):  # ordered categories of pandas, too
+        return hasattr(native, "to_physical")
+    if isinstance(dtype, nw.Object):
+        return _are_names(native)
+    own = native.type if hasattr(native, "type") else native.dtype  # pyarrow says type
+    return dtype in (nw.String, nw.Boolean, nw.Categorical) and not getattr(own, "ordered", False)
+
+
+def _are_names(values: Any) -> bool:
+    """Tell whether values are all text, or all true and false, besides missing ones."""
+    kinds = {type(value) for value in values if isinstance(value, str) or not is_missing(value)}
+    same = (all(issubclass(kind, own) for kind in kinds) for own in (NAMES, TRUTHS))
+    return bool(kinds) and any(same)
+
+
+def _nominal(values: Any, name: str) -> Variable:
+    """Find the categories of a column, in the order of their names."""
+    known: dict[Any, str | None] = {}
+    texts = []
+    each = values if isinstance(values, list | tuple | np.ndarray) else plain_values(values, name)
+    for value in each:
+        if value not in known:
+            known[value] = None if is_missing(value) else label(value)
+        texts.append(known[value])
+    if not texts:
+        raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
+    labels = sorted({text for text in known.values() if text is not None})
+    truths = set(labels) <= set(BOOLEANS)
+    if truths:
+        labels = list(BOOLEANS)
+    if len(labels) > MAX_CATEGORIES:
+        raise InputError(
+            f"column {safe_repr(name)}",
+            f"it has {len(labels):,} different texts, and a variable at most {MAX_CATEGORIES}",
+            'leave it out, or group rare values under a name such as "other"',
+        )
+    codes: dict[str | None, float] = {text: float(i) for i, text in enumerate(labels)}
+    codes[None] = np.nan
+    numbers = np.array([codes[text] for text in texts])
+    return Variable(numbers, Categories(tuple(labels)), fixed=truths)
