@@ -81,25 +81,58 @@ QUERIES = {
         mechanism=MICrLaplace(2.0, SQUARE, B=30, c=5, statistic="tic", axes="linear")
     ),
     "named": pair(epsilon=1, bounds=BOX, name="an old name", **MICR),
-    "people": pair(epsilon=2.0, bounds=BOX, **MICR, **PERSON),
-    "histogram of people": pair(
-        epsilon=2.0, bounds=BOX, mechanism="micr-geometric", m=5, B=12, **PERSON
+    "people of two rows": pair(epsilon=2.0, bounds=BOX, **MICR, **PERSON),
+    "histogram by person": pair(
+        epsilon=2.0, bounds=BOX, mechanism="micr-geometric", m=5, B=12, person="who"
     ),
     "mice with options": pair(
         epsilon=5, mechanism="mice-laplace", B=20, c=3, lmax=4, master="paper", allow_noisy=True
     ),
     "large epsilon": pair(epsilon=20, bounds=BOX, allow_large_epsilon=True, **MICR),
-    "screen of people": table(
+    "screen of people of two rows": table(
         dpmic.screen, epsilon=4, top=1, split=0.4, target="dose", B=16, c=4, **MICR, **PERSON
     ),
     "screen of all": table(dpmic.screen, epsilon=4, top=3, **MICR),
-    "matrix with delta": table(dpmic.release_pairwise, epsilon=0.1, delta=5e-4, **MICR, **PERSON),
+    "matrix of people of two rows": table(
+        dpmic.release_pairwise, epsilon=0.1, delta=5e-4, **MICR, **PERSON
+    ),
     "test of people": test(epsilon=0.5, draws=29, person="who"),
-    "bounds of people": bounds(
-        epsilon=2, coverage=0.9, failure=0.1, person="who", rows_per_person=2
+    "bounds by person": bounds(epsilon=2, coverage=0.9, failure=0.1, person="who"),
+    "gaps": pair(epsilon=2.0, bounds=BOX, missing="drop", complete=0.9),
+    "filled": pair(epsilon=2.0, bounds=BOX, missing={"age": 0.5}),
+    "nominal": pair(
+        epsilon=2.0, bounds={"age": (0, 1)}, categories={"dose": ["0", "1"]}, missing="drop"
+    ),
+    "groups": pair(
+        epsilon=5.0,
+        bounds=BOX,
+        by="ward",
+        categories={"ward": ["0", "1"]},
+        at_least=100,
+        missing="scatter",
+        allow_noisy=True,
+    ),
+    "screen of groups": table(
+        dpmic.screen,
+        epsilon=5.0,
+        top=1,
+        by="who",
+        categories={"who": ["1", "2"]},
+        at_least=100,
+        missing="drop",
+        allow_noisy=True,
     ),
 }
 """What the ledger must know again: its keys are in golden/ledger_keys.json."""
+
+NO_LONGER = {
+    "people",
+    "histogram of people",
+    "screen of people",
+    "matrix with delta",
+    "bounds of people",
+}
+"""Queries of several rows a person, whose number was public: now they are others, or refused."""
 
 KINDS = (ReleaseQuery, ScreenQuery, PairwiseQuery, IndependenceQuery, BoundsQuery)
 SECRET = 0.123456789012345

@@ -35,7 +35,7 @@ mechanisms = st.sampled_from(MECHANISMS)
 def ours(mechanism, epsilon, **options):
     """The mechanism of that name on the unit square."""
     if mechanism == "micr-laplace":
-        return MICrLaplace(epsilon, SQUARE, **options)
+        return MICrLaplace(epsilon, SQUARE, axes="linear", **options)
     return MICeLaplace(epsilon, **options)
 
 

@@ -150,8 +150,7 @@ def test_whoever_is_about_to_spend_learns_what_is_not_checked():
         (None, 1): f"a person, who has one row {trusted}",
         (None, 3): f"a person, with at most 3 rows {trusted}",
         ("id", 1): "a person, by id; the first row of each is used",
-        ("id", 3): "a person, by id; the first 3 rows of each are used, and how many of them a "
-        "person has is not protected",
+        ("id", 3): "a person, by id; the first 3 rows of each are used",
     }
     for unit, words in plans.items():
         assert PrivacyUnit(*unit).planned("--person COLUMN") == words

@@ -13,11 +13,11 @@ from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.parameters import tuned
+from dpmic.privacy._gaps import Size
 from dpmic.privacy._geometric import MICrGeometric
 from dpmic.privacy._guards import open_privately
 from dpmic.privacy._laplace import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import Mechanism
-from dpmic.privacy._records import Size
 from dpmic.privacy.query import TERMS, Terms
 from dpmic.privacy.sensitivity import MAX_CAPPED_N
 from dpmic.statistics.fixed_grids import CappedGrids

@@ -21,9 +21,9 @@ from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import noise, sensitivity
+from dpmic.privacy._gaps import Size
 from dpmic.privacy._guards import read_privately
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
-from dpmic.privacy._records import Size
 from dpmic.results import HistogramRelease
 from dpmic.statistics import summaries
 from dpmic.statistics.records import cell_counts, cell_edges, largest_first

@@ -28,7 +28,7 @@ from dpmic.errors import (
     with_code,
 )
 from dpmic.parameters.value_noise import ValueNoise
-from dpmic.privacy._records import Gaps
+from dpmic.privacy._gaps import Gaps
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -99,7 +99,7 @@ def private_columns(
                 found = column(values, name, categories=False)
             if found.size != source.n:
                 raise InputError(
-                    f"n = {source.n}", f"column {name} holds {found.size} values", "pass as many"
+                    f"n = {source.n}", f"the columns hold {found.size} values", "pass plain arrays"
                 )
             columns.append(rule.settled(found, name, domain))
         return tuple(columns)

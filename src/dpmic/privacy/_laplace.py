@@ -26,9 +26,9 @@ from dpmic.parameters import tuned
 from dpmic.parameters.tuned import Calibration
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import noise, sensitivity
+from dpmic.privacy._gaps import Size
 from dpmic.privacy._guards import read_privately, refuse_noisy_value
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism, check_options
-from dpmic.privacy._records import Size
 from dpmic.results import Release
 from dpmic.statistics import capped, summaries
 from dpmic.statistics.capped import CapLimits

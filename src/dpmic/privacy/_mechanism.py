@@ -15,8 +15,8 @@ from dpmic import _validate
 from dpmic._validate import Domain, Limits
 from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.tuned import Calibration
+from dpmic.privacy._gaps import Gaps, Size
 from dpmic.privacy._guards import open_privately, private, private_pair
-from dpmic.privacy._records import Gaps, Size
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
 from dpmic.statistics.search import load_kernels

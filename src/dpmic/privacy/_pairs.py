@@ -15,6 +15,7 @@ from dpmic._validate import Categories, Domain, Interval
 from dpmic.data import Unlisted, bounded, position, refuse_single
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy._auto import Records, choose
+from dpmic.privacy._gaps import Size, domains_of
 from dpmic.privacy._guards import open_privately, private_columns, read_privately
 from dpmic.privacy._laplace import (
     CalibratedLaplace,
@@ -22,7 +23,6 @@ from dpmic.privacy._laplace import (
     FixedGridMechanism,
     MICrLaplace,
 )
-from dpmic.privacy._records import Size, domains_of
 from dpmic.privacy.noise import GRANULARITY
 from dpmic.privacy.query import LEAST_EPSILON, Query, Result, Terms
 from dpmic.statistics import sources

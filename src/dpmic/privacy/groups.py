@@ -19,8 +19,8 @@ from dpmic import _validate
 from dpmic._validate import Categories
 from dpmic.data import Pair, Source, find, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.privacy._gaps import Gaps
 from dpmic.privacy._guards import open_privately, private_columns
-from dpmic.privacy._records import Gaps
 from dpmic.privacy.query import Query, Terms
 from dpmic.results import Groups
 

@@ -20,8 +20,8 @@ from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.data import Source, find, first_rows, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.privacy._gaps import Gaps, Size
 from dpmic.privacy._guards import depth_of_caller, open_privately, private
-from dpmic.privacy._records import Gaps, Size
 from dpmic.privacy.ledger import Entry, Ledger
 from dpmic.results import PrivacyUnit, Published
 from dpmic.statistics.sources import Counting, Found
@@ -322,7 +322,9 @@ class Query(ABC, Generic[Result]):
     @property
     def counted_facts(self) -> dict[str, Any]:
         """What is public of which records count, where not all of them do."""
-        promised = {} if self.size is None or not self.size.private else {"least": self.size.least}
+        promised = (
+            {} if self.size is None or not self.size.private else {"promised": self.size.least}
+        )
         return {**self.terms.gaps.facts(), **promised}
 
     @property

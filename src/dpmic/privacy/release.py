@@ -11,9 +11,9 @@ from dpmic.errors import ParameterError
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import groups
 from dpmic.privacy._auto import MECHANISMS, choose
+from dpmic.privacy._gaps import domains_of
 from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
-from dpmic.privacy._records import domains_of
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import TERMS, Query, Terms, private_number
 from dpmic.results import Release

@@ -44,9 +44,10 @@ class PrivacyUnit:
             unit = f"one person (by {self.person}; of each only the first record is used)"
         else:
             unit = "one record"
-        return f"{unit} {'are' if several else 'is'} replaced by " + (
-            "as many others" if several else "any other"
-        )
+        others = "any other"
+        if several:
+            others = "as many others" if self.person is None else f"any others, at most {self.rows}"
+        return f"{unit} {'are' if several else 'is'} replaced by {others}"
 
     @property
     def protected(self) -> str:
@@ -61,10 +62,7 @@ class PrivacyUnit:
     def planned(self, enforced_by: str) -> str:
         """Return the unit for somebody who is about to spend, and what is not checked."""
         if self.person is not None and self.rows > 1:
-            return (
-                f"a person, by {self.person}; the first {self.rows} rows of each are used, and how "
-                "many of them a person has is not protected"
-            )
+            return f"a person, by {self.person}; the first {self.rows} rows of each are used"
         if self.person is not None:
             return f"a person, by {self.person}; the first row of each is used"
         rows = f"with at most {self.rows} rows" if self.rows > 1 else "who has one row"
@@ -165,10 +163,25 @@ class Published(Result):
                 f"exp({epsilon}) times what it was plus {rest}"
             )
         public = "".join(f", {name} = {_exact(v)}" for name, v in self.parameters.items())
+        people = self.person is not None and self.rows_per_person > 1
         return (
             f"{what} differentially private with {cost}: if {self.privacy_unit.replaced}, "
-            f"{bound}; public are n = {self.n}{public}."
+            f"{bound}; public are n = {self.n}{' people' if people else ''}{public}."
+            f"{self._left_out}"
         )
+
+    @property
+    def _left_out(self) -> str:
+        """The sentence about missing values, where there can be any."""
+        rule = self.parameters.get("missing")
+        if rule is None:
+            return ""
+        if rule == "drop":
+            return (
+                " Records are left out of pairs whose values they lack; how many is not published."
+            )
+        where = "a random value" if rule == "scatter" else "the value stated for its column"
+        return f" A missing value is replaced by {where}; how many are is not published."
 
     @abstractmethod
     def _drawn(self) -> Sequence[float]:

@@ -260,7 +260,7 @@ class CappedScore(Result):
     axes : str
         The scales on which axes were cut: ``"any"``, ``"linear"`` or ``"wide"``.
     bounds : tuple
-        The rectangle on which grids were drawn.
+        The rectangle on which grids were drawn; of a nominal column its categories.
     grid : Grid
         The best grid; two or three parts on one axis.
     mic : float
@@ -270,7 +270,7 @@ class CappedScore(Result):
     n: int
     cap: float
     axes: str
-    bounds: tuple[tuple[float, float], tuple[float, float]]
+    bounds: tuple[Ends, Ends]
     grid: Grid = field(metadata=GRID)
     mic: float
 

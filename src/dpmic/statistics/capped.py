@@ -428,11 +428,14 @@ class Best:
         """Return the score, from 0 to 1, as of so many records at least."""
         return min(self.information / max(self.records, least), 1.0)
 
-    @property
-    def grid(self) -> Grid:
-        """The grid, with its columns on x and rows on y."""
-        x, y = (self.columns, self.rows)[:: 1 - 2 * self.orientation]
-        return Grid(y.size + 1, x.size + 1, tuple(x.tolist()), tuple(y.tolist()))
+    def grid(self, domains: tuple[Domain, Domain]) -> Grid:
+        """Return the grid, with its columns on x and rows on y; categories stay apart."""
+        cuts = (self.columns, self.rows)[:: 1 - 2 * self.orientation]
+        x, y = (
+            own.labels if isinstance(own, Categories) else tuple(parts.tolist())
+            for own, parts in zip(domains, cuts, strict=True)
+        )
+        return Grid(cuts[1].size + 1, cuts[0].size + 1, x, y)
 
 
 def search(tables: Iterable[Tabulated], cap: float, n: int, least: int | None = None) -> Best:

@@ -253,7 +253,7 @@ def micc(
         Two columns of at least 4 finite numbers, or their names in ``data``.
     bounds : ((x0, x1), (y0, y1))
         The rectangle on which grids are drawn; it need only contain the data, generously. Values
-        outside are clamped to it.
+        outside are clamped to it. A nominal column has its categories: ``((0, 120), ["a", "b"])``.
     data : frame, path, stream or CountTable, optional
         What ``x`` and ``y`` name columns of, as for :func:`micr`.
     cap : float
@@ -281,21 +281,23 @@ def micc(
     """
     most, source = _validate.cap(cap), sources.find(x, y, data=data)
     scales = capped.checked_axes(_own_axes(source) if axes is None else axes)
+    box: tuple[Domain, Domain]
     if isinstance(source, Counting):
-        box, family = _counted_box(source, bounds), CappedGrids(countable_axes(scales))
-        table = count_records(source, box, family, missing)
+        ends, family = _counted_box(source, bounds), CappedGrids(countable_axes(scales))
+        table = count_records(source, ends, family, missing)
         n, counts, swapped = table.counts(*source.names)
-        tables = family.tabulated(counts, box, swapped=swapped)
+        box, tables = ends, family.tabulated(counts, ends, swapped=swapped)
     else:
-        box = _validate.bounds(bounds)
+        box = _validate.domains(bounds)
         columns = pair(x, y, data=data, missing=missing, domains=box)
         binned = [
-            capped.CappedColumn.of(values, ends, scales)
-            for values, ends in zip((columns.x, columns.y), box, strict=True)
+            capped.CappedColumn.of(values, own, scales)
+            for values, own in zip((columns.x, columns.y), box, strict=True)
         ]
         n, tables = columns.x.size, capped.tabulated(*binned)
     best = capped.search(tables, most, n)
-    return CappedScore(n=n, cap=most, axes=scales, bounds=box, grid=best.grid, mic=best.score(n))
+    grid, shown = best.grid(box), (_plain(box[0]), _plain(box[1]))
+    return CappedScore(n=n, cap=most, axes=scales, bounds=shown, grid=grid, mic=best.score(n))
 
 
 def _own_axes(source: sources.Found) -> Axes:

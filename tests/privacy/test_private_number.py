@@ -1,0 +1,486 @@
+"""A private number of records: gaps, several rows a person, groups, categories."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sweeps import sweep
+
+import dpmic
+from dpmic import sensitivity
+from dpmic._validate import Categories
+from dpmic.privacy import CappedLaplace, MICrLaplace
+from dpmic.privacy._gaps import Gaps, Size
+from dpmic.privacy.query import Terms
+from dpmic.privacy.release import prepare
+
+SQUARE = ((0.0, 1.0), (0.0, 1.0))
+ABC = Categories(("a", "b", "c"))
+NOISY = {"allow_noisy": True}
+
+
+def h2(n):
+    return math.log2(n) / n + (n - 1) / n * math.log2(n / (n - 1))
+
+
+def information(table):
+    def f(m):
+        return sum(v * math.log2(v) for v in np.ravel(m) if v)
+
+    n = table.sum()
+    return (f(table) - f(table.sum(0)) - f(table.sum(1)) + f(n)) / n if n else 0.0
+
+
+def tables(shape, most):
+    """Yield all tables of counts of at most so many records."""
+    cells = math.prod(shape)
+    for counts in itertools.product(range(most + 1), repeat=cells):
+        if 2 <= sum(counts) <= most:
+            yield np.array(counts).reshape(shape)
+
+
+@pytest.mark.slow
+@sweep(("shape", "most"), [((2, 2), 14), ((2, 3), 7), ((3, 3), 4)])
+def test_one_record_more_or_less_on_all_small_tables(shape, most):
+    """Theorem 6: never more than h2(1 / N), and attained."""
+    largest = {}
+    for table in tables(shape, most):
+        n, before = int(table.sum()), information(table)
+        for cell in zip(*np.nonzero(table), strict=True):
+            less = table.copy()
+            less[cell] -= 1
+            change = abs(before - information(less)) / math.log2(min(shape))
+            assert change <= h2(n) + 1e-12
+            largest[n] = max(largest.get(n, 0), change)
+    if min(shape) == 2:
+        assert all(largest[n] == pytest.approx(h2(n), abs=1e-12) for n in largest)
+
+
+def score_of(mechanism, points, size):
+    """Return what noise would be added to."""
+    columns = np.array(points, float).T
+    setting = mechanism.setting(size)
+    return mechanism.scores(columns, mechanism.bounds, [(0, 1)], setting.limits, size)[0]
+
+
+def changes(mechanism, points, size, lattices):
+    """Yield by how much the score changes for every replacement of one record."""
+    before = score_of(mechanism, points, size)
+    for record in {tuple(point) for point in points}:
+        for other in itertools.product(*lattices):
+            after = list(points)
+            after[after.index(record)] = other
+            yield abs(score_of(mechanism, after, size) - before)
+
+
+NAN = None  # a value that is missing; NaN is not equal to itself
+
+
+def exhaustive(mechanism, lattices, n, least):
+    """Return the largest change over all data sets of n records, and what was promised."""
+    size = Size(n, least, n, gaps=True)
+    known = {}
+
+    def score(points):
+        key = tuple(sorted(points, key=str))
+        if key not in known:
+            values = [[math.nan if v is NAN else v for v in point] for point in key]
+            known[key] = score_of(mechanism, values, size)
+        return known[key]
+
+    cells = list(itertools.product(*lattices))
+    largest = 0.0
+    for points in itertools.combinations_with_replacement(cells, n):
+        for place, other in itertools.product(range(n), cells):
+            after = [*points[:place], other, *points[place + 1 :]]
+            largest = max(largest, abs(score(points) - score(after)))
+    return largest, mechanism.setting(size).one_row
+
+
+@pytest.mark.slow
+@sweep(
+    ("kind", "options", "domains", "lattices", "n", "least"),
+    [
+        *((CappedLaplace, {"cap": 3.5}, SQUARE, ((0, 1, NAN), (0, 1)), 5, m) for m in (4, 5)),
+        (CappedLaplace, {"cap": 4}, (ABC, SQUARE[0]), ((0, 1, 2), (0, 1, NAN)), 4, 4),
+        (CappedLaplace, {"cap": 3.5}, (ABC, ABC), ((0, 1, NAN), (0, 1, 2)), 5, 4),
+        *((MICrLaplace, {"B": 6, "c": 1}, SQUARE, ((0, 1, NAN), (0, 1)), 5, m) for m in (4, 5)),
+        (MICrLaplace, {"B": 9, "c": 1}, (ABC, ABC), ((0, 1, 2), (0, 1, NAN)), 4, 4),
+        (MICrLaplace, {"B": 9, "c": 1}, (ABC, SQUARE[0]), ((0, 1, 2), (0, 0.5, 1)), 4, 4),
+    ],
+)
+def test_one_record_on_all_small_data_sets(kind, options, domains, lattices, n, least):
+    """Theorems 7 and 8 and the capped score, by the code that publishes."""
+    mechanism = kind(1.0, domains, axes="linear", **options, **NOISY)
+    largest, bound = exhaustive(mechanism, lattices, n, least)
+    assert largest <= bound
+    if kind is MICrLaplace and NAN in lattices[0]:
+        assert largest == pytest.approx(h2(least), abs=1e-9)
+
+
+@pytest.mark.slow
+@sweep("kind", [CappedLaplace, MICrLaplace])
+@sweep("domains", [SQUARE, (ABC, SQUARE[0]), (ABC, ABC)], ids=str)
+def test_climbing_finds_no_larger_change(kind, domains, rng):
+    options = {"cap": 3.5} if kind is CappedLaplace else {"B": 12, "c": 2}
+    mechanism = kind(1.0, domains, axes="linear", **options, **NOISY)
+    for _ in range(4):
+        n = int(rng.integers(6, 14))
+        size = Size(n, int(rng.integers(4, n + 1)), n, gaps=True)
+        bound, widest = mechanism.setting(size).one_row, 0.0
+
+        def drawn():
+            values = [
+                rng.integers(0, 3) if isinstance(own, Categories) else rng.integers(0, 5) / 4
+                for own in domains
+            ]
+            return [math.nan if rng.random() < 0.15 else float(v) for v in values]
+
+        first = [drawn() for _ in range(n)]
+        second = [drawn(), *first[1:]]
+        for _ in range(80):
+            a, b = [list(p) for p in first], [list(p) for p in second]
+            record = int(rng.integers(n))
+            a[record] = drawn()
+            b[record] = list(a[record]) if record else drawn()
+            gap = abs(score_of(mechanism, a, size) - score_of(mechanism, b, size))
+            assert gap <= bound
+            if gap >= widest:
+                first, second, widest = a, b, gap
+
+
+@pytest.mark.slow
+def test_a_person_of_several_rows(rng):
+    """A replaced person is a chain of rows_per_person steps."""
+    mechanism = CappedLaplace(1.0, SQUARE, cap=3.5, rows_per_person=3, axes="linear", **NOISY)
+    for _ in range(150):
+        people = int(rng.integers(5, 12))
+        size = Size(people, people, 3 * people)
+        setting = mechanism.setting(size)
+        assert setting.sensitivity == pytest.approx(min(3 * 3.5 / people, 1), rel=1e-6)
+        rest = rng.integers(0, 2, (int(rng.integers(people - 1, 3 * people - 2)), 2))
+        scores = []
+        for _ in range(2):
+            own = rng.integers(0, 2, (int(rng.integers(1, 4)), 2))
+            columns = np.concatenate((own, rest)).astype(float).T
+            scores += mechanism.scores(columns, SQUARE, [(0, 1)], setting.limits, size)
+        assert abs(scores[0] - scores[1]) <= setting.sensitivity
+
+
+def test_a_promise_that_is_too_high_lowers_the_score(rng):
+    """And the noise follows from what was promised, not from how many records are complete."""
+    x = rng.random(2000)
+    y = np.where(rng.random(2000) < 0.5, math.nan, x)
+    sizes = [Size(2000, least, 2000, gaps=True) for least in (800, 1000, 1600, 2000)]
+    for mechanism in (CappedLaplace(1.0, SQUARE, cap=6), MICrLaplace(1.0, SQUARE, B=20, c=2)):
+        found = [score_of(mechanism, np.stack((x, y), 1), size) for size in sizes]
+        assert found[0] == pytest.approx(found[1], abs=0.05)
+        assert found[0] > 0.95
+        assert found[2] == pytest.approx(0.62, abs=0.05)
+        assert found[3] == pytest.approx(0.5, abs=0.05)
+        scales = [mechanism.setting(size).noise.scale for size in sizes]
+        assert scales == sorted(scales, reverse=True)
+
+
+def hospital(n, rng):
+    """Return a table with gaps, text, dates and several rows a person."""
+    age = rng.uniform(0, 100, n)
+    ward = np.where(age > 70, "geriatrics", np.where(rng.random(n) < 0.5, "surgery", "medicine"))
+    stay = np.clip(age / 10 + rng.normal(0, 0.5, n), 0, 30)
+    sex = rng.choice(["f", "m"], n)
+    table = pd.DataFrame({"age": age, "ward": ward, "stay": stay, "sex": sex})
+    table["patient"] = rng.integers(0, n // 2, n)
+    table.loc[rng.random(n) < 0.1, ["age", "stay"]] = np.nan
+    table.loc[rng.random(n) < 0.05, "ward"] = None
+    return table
+
+
+WARDS = ["geriatrics", "surgery", "medicine"]
+BOUNDS = {"age": (0, 120), "stay": (0, 60)}
+DROPPED = {"missing": "drop", "complete": 0.8, "bounds": BOUNDS}
+
+
+def test_released_values_are_those_of_complete_records(rng):
+    """Values with their interval hold what micc gives without noise for the complete records."""
+    table = hospital(4000, rng)
+    given = {"data": table, "epsilon": 2.0, **DROPPED}
+    for x, y, categories in (("age", "stay", None), ("age", "ward", {"ward": WARDS})):
+        bounds = {name: ends for name, ends in BOUNDS.items() if name in (x, y)}
+        released = dpmic.release(x, y, **{**given, "bounds": bounds}, categories=categories)
+        box = (BOUNDS[x], BOUNDS[y] if categories is None else WARDS)
+        cap = released.parameters["cap"]
+        exact = dpmic.micc(x, y, data=table, bounds=box, cap=cap, missing="drop").mic
+        low, high = released.interval(1 - 1e-9)
+        assert low - 0.01 <= exact <= high + 0.01, (x, y)  # fewer columns: of 3200, not 3600
+        assert released.n == 4000
+        assert released.parameters["promised"] == 3200
+
+
+@sweep("mechanism", ["auto", "micr-laplace"])
+def test_nominal_columns_of_a_screening(mechanism, rng):
+    table = hospital(3000, rng)
+    found = dpmic.screen(
+        table,
+        epsilon=4.0,
+        top=1,
+        target="ward",
+        mechanism=mechanism,
+        axes="linear",
+        categories={"ward": WARDS, "sex": ["f", "m"]},
+        **DROPPED,
+    )
+    ((x, y),) = found.pairs
+    assert {x, y} in ({"ward", "age"}, {"ward", "stay"})
+    assert found.parameters["categories"] == {"ward": WARDS, "sex": ["f", "m"]}
+    assert "missing = drop" in found.guarantee
+    assert "how many is not published" in found.guarantee
+
+
+def test_the_number_of_people_is_public_and_that_of_rows_is_not(rng):
+    table = hospital(4000, rng).dropna()
+    people = table["patient"].nunique()
+    given = {"data": table, "epsilon": 3.0, "bounds": BOUNDS, "person": "patient"}
+    several = dpmic.release("age", "stay", rows_per_person=4, **given)
+    assert several.n == several.parameters["promised"] == people
+    assert several.sensitivity == pytest.approx(4 * several.parameters["cap"] / people, rel=1e-6)
+    one = dpmic.release("age", "stay", **given)
+    assert one.n == people
+    assert "promised" not in one.parameters
+    # As many people with other numbers of rows: everything that is public is the same.
+    other = table.drop_duplicates("patient")
+    again = dpmic.release("age", "stay", rows_per_person=4, **{**given, "data": other})
+    assert (again.n, again.parameters, again.scale) == (
+        several.n,
+        several.parameters,
+        several.scale,
+    )
+
+
+class TestGaps:
+    def test_values_outside_the_categories_are_missing(self):
+        frame = pd.DataFrame({"x": np.linspace(0, 1, 600), "ward": ["a", "b", "z"] * 200})
+        given = {"data": frame, "bounds": {"x": (0, 1)}, "epsilon": 5.0}
+        with pytest.raises(dpmic.InputError, match="column ward.*missing='drop'") as caught:
+            dpmic.release("x", "ward", categories={"ward": ["a", "b"]}, **given)
+        assert "'z'" not in str(caught.value)
+        for labels, missing in ((["a", "b", "other"], "refuse"), (["a", "b"], "drop")):
+            listed = {"categories": {"ward": labels}, "missing": missing}
+            complete = {"complete": 0.6} if missing == "drop" else {}
+            assert dpmic.release("x", "ward", **listed, **complete, **given).value < 0.2
+
+    @sweep("missing", ["scatter", {"x": 0.5, "y": 0.5}], ids=str)
+    @sweep("mechanism", ["auto", "micr-laplace", "micr-geometric", "mice-laplace"])
+    def test_values_in_place_of_missing_ones_work_everywhere(self, mechanism, missing, rng):
+        x, y = rng.random((2, 2000))
+        x[::7] = np.nan
+        bounds = None if mechanism == "mice-laplace" else SQUARE
+        given = {"epsilon": 5.0, "mechanism": mechanism, "missing": missing, **NOISY}
+        if missing == "scatter" and bounds is None:
+            with pytest.raises(dpmic.ParameterError, match="x has no bounds to scatter"):
+                dpmic.release(x, y, **given)
+            return
+        released = dpmic.release(x, y, bounds=bounds, **given)
+        assert released.n == 2000
+        expected = missing if missing == "scatter" else dict(missing)
+        assert released.parameters["missing"] == expected
+
+    def test_of_a_test_of_independence(self, rng):
+        x, y = rng.random((2, 500))
+        x[:50] = np.nan
+        given = {"epsilon": 3.0, "draws": 99}
+        with pytest.raises(dpmic.InputError, match="column x"):
+            dpmic.release_test(x, y, **given)
+        tested = dpmic.release_test(x, y, missing="scatter", bounds=SQUARE, **given)
+        assert tested.parameters["missing"] == "scatter"
+        assert dpmic.release_test(x, y, missing={"x": 0.5}, **given).n == 500
+        with pytest.raises(dpmic.ParameterError, match="missing = 'drop'.*proved for"):
+            dpmic.release_test(x, y, missing="drop", **given)
+
+    @sweep("mechanism", ["micr-geometric", "mice-laplace"])
+    def test_other_mechanisms_refuse_what_is_not_proved(self, mechanism):
+        x = np.linspace(0, 1, 300)
+        bounds = {} if mechanism == "mice-laplace" else {"bounds": SQUARE}
+        given = {"epsilon": 1.0, "mechanism": mechanism, **bounds, **NOISY}
+        with pytest.raises(dpmic.ParameterError, match="capped-laplace and micr-laplace alone"):
+            dpmic.release(x, x, missing="drop", **given)
+        with pytest.raises(dpmic.ParameterError, match="capped-laplace and micr-laplace alone"):
+            dpmic.release(x, x, person=np.arange(300) // 2, rows_per_person=2, **given)
+        with pytest.raises(dpmic.ParameterError):
+            dpmic.release(x, x, categories={"y": ["a", "b"]}, **{**given, "bounds": {"x": (0, 1)}})
+
+    @sweep(
+        ("options", "words"),
+        [
+            ({"missing": "ignore"}, "missing is not known"),
+            ({"missing": "drop", "complete": 0}, "complete = 0"),
+            ({"missing": "drop", "complete": 1.5}, "complete = 1.5"),
+            ({"complete": 0.9}, "a promise about records that are dropped"),
+            ({"missing": {"x": 7}}, "outside the bounds"),
+            ({"missing": {"z": 0.5}}, "does not take part"),
+            ({"missing": {"x": "many"}}, "must be a real number"),
+            ({"categories": {"x": ["a"]}, "bounds": {"y": (0, 1)}}, "from 2 to 100"),
+            ({"categories": {"x": ["a", "a"]}, "bounds": {"y": (0, 1)}}, "listed twice"),
+            ({"categories": {"x": ["a", "b"]}}, "called by their names"),
+            ({"categories": ["a", "b"], "bounds": None}, "a list of its own"),
+        ],
+        ids=str,
+    )
+    def test_wrong_options_are_refused_before_a_value_is_read(self, options, words, tmp_path):
+        frame = pd.DataFrame({"x": ["unread"] * 100, "y": ["unread"] * 100})
+        ledger = dpmic.Ledger(tmp_path / "l", epsilon=5.0)
+        given = {"bounds": SQUARE, **options}
+        with pytest.raises(dpmic.ParameterError, match=words):
+            dpmic.release("x", "y", data=frame, epsilon=1, ledger=ledger, dataset="d", **given)
+        assert ledger.spent == 0
+
+    def test_a_missing_value_is_scattered_over_its_whole_interval(self):
+        gaps = Gaps("scatter")
+        drawn = gaps.settled(np.full(4000, np.nan), "x", (10.0, 20.0))
+        assert 10 <= drawn.min() < 10.1
+        assert 19.9 < drawn.max() < 20
+        assert abs(drawn.mean() - 15) < 0.3  # six standard errors
+        codes = gaps.settled(np.full(4000, np.nan), "ward", ABC)
+        assert set(codes) == {0.0, 1.0, 2.0}
+        kept = gaps.settled(np.array([12.5, np.nan]), "x", (10.0, 20.0))
+        assert kept[0] == 12.5
+
+
+class TestGroups:
+    given = {"epsilon": 4.0, "bounds": BOUNDS, "categories": {"ward": WARDS}, "by": "ward"}
+
+    def test_each_group_has_a_result_of_its_own(self, rng):
+        table = hospital(6000, rng)
+        of = {"geriatrics": 800, "surgery": 900, "medicine": 1000}
+        found = dpmic.release("age", "stay", data=table, at_least=of, missing="drop", **self.given)
+        assert list(found) == WARDS
+        assert len(found) == 3
+        assert 3.99 < found.epsilon <= 4.0
+        for group, member in found.items():
+            inside = table[table["ward"] == group]
+            cap = member.parameters["cap"]
+            box = (BOUNDS["age"], BOUNDS["stay"])
+            exact = dpmic.micc("age", "stay", data=inside, bounds=box, cap=cap, missing="drop").mic
+            low, high = member.interval(1 - 1e-9)
+            assert low - 0.02 <= exact <= high + 0.02, group
+            assert member.n == of[group]
+            assert member.parameters["promised"] == int(of[group] * 0.8)
+            assert member.epsilon == pytest.approx(2.0, rel=1e-5)
+        again = dpmic.Groups.from_json(found.to_json())
+        assert again == found
+        assert again["surgery"].value == found["surgery"].value
+        assert "3 groups by ward, in total" in found.guarantee
+
+    def test_two_steps_for_every_row_of_a_person(self, rng):
+        table = hospital(6000, rng).dropna()
+        terms = {"epsilon": 4.0, "categories": {"ward": WARDS}, "by": "ward", "at_least": 500}
+        for rows in (1, 3):
+            own = Terms(person="patient", rows_per_person=rows, **terms)
+            query = prepare("age", "stay", own, data=table, bounds=BOUNDS)
+            (part, *_), steps = query.parts, 2 * rows
+            one = part.setting.noise.loss(part.setting.one_row)
+            assert steps * one <= query.epsilon <= 4.0
+            assert part.setting.one_row == pytest.approx(part.setting.limits.cap / 500, rel=1e-6)
+            assert query.n == table["patient"].nunique()
+
+    def test_the_strongest_pairs_of_each_group(self, rng, tmp_path):
+        table = hospital(6000, rng)
+        ledger = dpmic.Ledger(tmp_path / "l", epsilon=10)
+        asked = {
+            **self.given,
+            "top": 1,
+            "at_least": 800,
+            "missing": "drop",
+            "ledger": ledger,
+            "categories": {"ward": WARDS, "sex": ["f", "m"]},
+            "dataset": "visits",
+        }
+        found = dpmic.screen(table, **asked)
+        for member in found.members:
+            assert member.pairs == (("age", "stay"),)
+        assert ledger.spent == pytest.approx(found.epsilon)
+        assert dpmic.screen(table, **asked).replayed is not None
+        assert {row["group"] for row in found.rows()} == set(WARDS)
+
+    @sweep(
+        ("options", "words"),
+        [
+            ({"categories": None}, "its groups must be public"),
+            ({"at_least": {"surgery": 300}}, "'geriatrics' has no promised size"),
+            ({"at_least": None}, "no promised size"),
+            ({"at_least": {**dict.fromkeys(WARDS, 300), "z": 3}}, "no such category"),
+            ({"at_least": 1.5}, "must be an integer"),
+            ({"by": "nothing", "categories": {"nothing": ["a", "b"]}}, "no such column"),
+        ],
+        ids=str,
+    )
+    def test_wrong_groups_are_refused(self, options, words, rng):
+        given = {**self.given, "at_least": 300, **options}
+        with pytest.raises(dpmic.DpmicError, match=words):
+            dpmic.release("age", "stay", data=hospital(600, rng), **given)
+
+
+class Gapped:
+    """Releases of columns with gaps, a person's rows or groups, for an audit."""
+
+    name, epsilon = "capped-laplace", 1.0
+
+    def __init__(self, share=1.0, **terms):
+        self.share, self.terms = share, {"epsilon": 1.0, **NOISY, **terms}
+
+    def draws(self, x, y, runs):
+        """Return independent outputs."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            query = prepare(x, y, Terms(**self.terms), bounds=SQUARE, cap=3.5, axes="linear")
+        exact = query.compute(query.read())
+        if hasattr(query, "parts"):
+            noises = [part.setting.noise for part in query.parts]
+            drawn = [[n.add(v) for n, v in zip(noises, exact, strict=True)] for _ in range(runs)]
+            return np.subtract(*np.clip(drawn, 0, 1).T)
+        noise = query.setting.noise
+        if self.share < 1:
+            noise = type(noise)(noise.scale * self.share, noise.epsilon)
+        return np.clip([noise.add(exact) for _ in range(runs)], 0, 1)
+
+
+def half_and_half(n, one):
+    """Half of the records in each of two opposite corners; the last one as is given."""
+    x = (np.arange(n) >= n // 2).astype(float)
+    y = x.copy()
+    x[-1], y[-1] = one
+    return x, y
+
+
+@pytest.mark.full
+@sweep(
+    ("terms", "tables", "least", "most"),
+    [
+        # A complete record against one without a value, and one at odds with all others.
+        ({"missing": "drop", "complete": 1.0}, ((0.0, 1.0), (1.0, 1.0)), 0.85, 1.0),
+        ({"missing": "drop", "complete": 1.0}, ((0.0, 1.0), (math.nan, 1.0)), 0.4, 1.0),
+        ({"missing": "drop", "complete": 1.0}, ((1.0, 1.0), (math.nan, 1.0)), 0.0, 1.0),
+    ],
+    ids=str,
+)
+def test_attacks_on_gaps(terms, tables, least, most):
+    neighbours = tuple(half_and_half(26, one) for one in tables)
+    bound = dpmic.audit(Gapped(**terms), neighbours=neighbours, runs=100_000, confidence=1 - 1e-6)
+    assert least <= bound.lower <= most
+    if least > 0.8:
+        weak = Gapped(0.8, **terms)
+        assert dpmic.audit(weak, neighbours=neighbours, runs=100_000).disproved
+
+
+def test_bounds_of_categories():
+    assert sensitivity.micr(1000, nominal=True) / sensitivity.micr(1000) == pytest.approx(
+        1.15, abs=0.01
+    )
+    assert sensitivity.micr(25, nominal=True) / sensitivity.micr(25) == pytest.approx(
+        1.06, abs=0.01
+    )
+    with pytest.raises(dpmic.ParameterError, match="only MIC has a proved sensitivity"):
+        sensitivity.micr(25, 9, statistic="tic", nominal=True)
+    assert sensitivity.micc(800, 4, most=10**7) > sensitivity.micc(800, 4)
