@@ -148,6 +148,22 @@ def pairs(result: results.Screening | results.PairwiseRelease, estimate: bool = 
     )
 
 
+def groups(result: results.Groups) -> Answer:
+    """Answer with what was published of each group."""
+    from dpmic.results.uncertainty import NOISE_COVERS
+
+    lines = [tuple(row.values()) for row in result.rows()]
+    return Answer(
+        title=f"Private scores by {result.by}, for epsilon = {format_ceil(result.epsilon)} together",
+        heads=(result.by, *PAIR_HEADS),
+        rows=[list(map(_short, row)) for row in lines],
+        below=[f"Noise interval: {NOISE_COVERS}.", result.guarantee],
+        json=result.to_json,
+        fields=("group", *PAIR_FIELDS),
+        records=lambda: lines,
+    )
+
+
 def plan(result: results.Plan | results.TablePlan) -> Answer:
     """Answer what every mechanism would err by, or what a table would be worth."""
     from dpmic.results import TablePlan

@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmic._progress import reading
+from dpmic._validate import moment
 from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 
 if TYPE_CHECKING:
     import pyarrow
 
-Ends = tuple[float, float]
+End = float | str | date
+Ends = tuple[End, End]
 
 IN_MEMORY = 2**28
 """Bytes of columns that are loaded even where counts suffice, since that is faster."""
@@ -106,20 +109,81 @@ def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
     known: dict[str, Ends] = {}
     remedy = "write --bounds age=0:120"
     for text in written or ():
-        name, _, interval = text.rpartition("=")
+        name, interval = named("--bounds", text, remedy)
         low, _, high = interval.partition(":")
-        if not name:
-            raise ParameterError(f"--bounds {text}", "NAME= is missing", remedy)
         try:
-            ends = float(low), float(high)
+            ends = _end(low), _end(high)
         except ValueError:
-            reason = "two numbers are needed"
+            reason = "two numbers or dates are needed"
             raise ParameterError(f"--bounds {text}", reason, remedy) from None
         if name in known:
             reason = "this column has bounds already"
             raise ParameterError(f"--bounds {name}", reason, "give them once")
         known[name] = ends
     return {**({} if file is None else _from_toml(file)), **known}
+
+
+def _end(text: str) -> End:
+    """Return a number, or a date as it stands."""
+    return text.strip() if moment(text) is not None else float(text)
+
+
+def named(option: str, text: str, remedy: str) -> tuple[str, str]:
+    """Return the two sides of ``NAME=VALUE``."""
+    name, _, value = text.rpartition("=")
+    if not name:
+        raise ParameterError(f"{option} {text}", "NAME= is missing", remedy)
+    return name, value
+
+
+def categories(written: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Return the lists of ``NAME=A,B,...``; a value with a comma stands in quotes."""
+    remedy = "write --categories ward=a,b,c"
+    known: dict[str, list[str]] = {}
+    for text in written or ():
+        name, _, listed = text.partition("=")
+        if not name or not listed:
+            raise ParameterError(f"--categories {text}", "NAME=A,B,... is needed", remedy)
+        if name in known:
+            raise ParameterError(
+                f"--categories {name}", "this column has a list already", "give it once"
+            )
+        (known[name],) = csv.reader([listed], skipinitialspace=True)
+    return known or None
+
+
+def missing(rule: str, filled: Sequence[str] | None) -> Any:
+    """Return the rule for missing values, or the value of each column that has one."""
+    if not filled:
+        return rule
+    if rule != "refuse":
+        raise ParameterError(
+            f"--fill, --missing {rule}", "missing values are treated in one way", "pass one of both"
+        )
+    remedy = "write --fill cigarettes=0"
+    each = (named("--fill", text, remedy) for text in filled)
+    return {name: _number(value) for name, value in each}
+
+
+def at_least(written: Sequence[str] | None) -> Any:
+    """Return the promised size of all groups, or of each."""
+    remedy = "write --at-least a=300 for each group, or --at-least 300 for all"
+    sizes = {}
+    for text in written or ():
+        group, _, size = text.rpartition("=")
+        if not size.strip().isdecimal():
+            raise ParameterError(f"--at-least {text}", "this is not a number of people", remedy)
+        sizes[group] = int(size)
+    if "" in sizes and len(sizes) > 1:
+        raise ParameterError("--at-least", "it is given for all groups and for one", remedy)
+    return sizes.get("", sizes or None)
+
+
+def _number(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def bounds_of_pair(
@@ -163,6 +227,8 @@ def _from_toml(file: Path) -> dict[str, Ends]:
 
 def _ends(file: Path, name: str, ends: Any) -> Ends:
     pair = isinstance(ends, list) and len(ends) == 2
+    if pair and all(moment(end) is not None for end in ends):
+        return ends[0], ends[1]
     if not pair or not all(type(end) in (int, float) for end in ends):
         raise InputError(
             f"{file}: {name} = {safe_repr(ends)}",

@@ -14,6 +14,7 @@ import typer
 
 Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
 Axes = StrEnum("Axes", {"any_": "any", "linear": "linear", "wide": "wide"})
+PrivateMissing = StrEnum("PrivateMissing", ["refuse", "drop", "scatter"])
 Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
 
 File = Annotated[
@@ -93,6 +94,54 @@ class Unit:
             min=1,
             help="At most so many rows of a person; the noise grows with them. With --person the "
             "first so many of each are used.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Records:
+    """Which records of a private command count: gaps, categories, groups."""
+
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=A,B,...",
+            help="A nominal column and all values that it can have, from what it means; "
+            "'other' takes the rest; repeatable.",
+        ),
+    ] = None
+    missing: Annotated[
+        PrivateMissing,
+        typer.Option(help="Missing values: refuse, drop (the advice) or scatter at random."),
+    ] = PrivateMissing.refuse
+    complete: Annotated[
+        float | None,
+        typer.Option(help="With --missing drop: the share of complete records you promise (0.8)."),
+    ] = None
+    fill: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A value that a missing one of this column means, such as 0 cigarettes; "
+            "repeatable.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of a private command."""
+
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="One result for each category of this column; needs --at-least."
+        ),
+    ] = None
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUP=N", help="People you promise to be in a group, or N in each; repeatable."
         ),
     ] = None
 

@@ -21,6 +21,7 @@ from dpmic.report._saving import generator
 from dpmic.report.markup import Content, Part, facts, paragraphs, text
 from dpmic.results import (
     BoundsEstimate,
+    Groups,
     HistogramRelease,
     IndependenceRelease,
     IndependenceTest,
@@ -41,6 +42,7 @@ PRIVATE: dict[type[Any], Any] = {
     Release: _private.release,
     BoundsEstimate: _private.bounds,
     IndependenceRelease: _private.independence,
+    Groups: _private.groups,
 }
 
 
@@ -73,7 +75,7 @@ def page(
     Parameters
     ----------
     result : Screening, PairwiseRelease, Release, HistogramRelease, BoundsEstimate, \
-            IndependenceRelease, Pairwise, Score or IndependenceTest
+            IndependenceRelease, Groups, Pairwise, Score or IndependenceTest
         What is shown.
     title : str, optional
         What the page is called.

@@ -21,6 +21,7 @@ from dpmic.report._charts import (
 from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
 from dpmic.results import (
     BoundsEstimate,
+    Groups,
     HistogramRelease,
     IndependenceRelease,
     PairwiseRelease,
@@ -51,6 +52,19 @@ def screening(result: Screening, estimate: bool) -> Content:
         parts=_pairs(result, estimate),
         reading=(*_reading(result, estimate), about_order),
     )
+
+
+def groups(result: Groups) -> Content:
+    """Show each group, one after the other."""
+    shown = {Release: release, Screening: screening}
+    each = [(group, shown[type(own)](own, False)) for group, own in result.items()]
+    parts = tuple(
+        Part(f"{result.by} {group}: {part.heading}", part.markup)
+        for group, content in each
+        for part in content.parts
+    )
+    reading = (*each[0][1].reading, words.GROUPS)
+    return Content(title=f"{each[0][1].title}, by {result.by}", parts=parts, reading=reading)
 
 
 def matrix(result: PairwiseRelease, estimate: bool) -> Content:

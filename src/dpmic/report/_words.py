@@ -42,6 +42,10 @@ NOISY_ORDER = (
     "With many pairs some of the largest values are large only by their noise: look at the "
     "intervals before the order."
 )
+GROUPS = (
+    "Each group was scored by itself. How many records a group has is not published: the number "
+    "beside it is what was promised beforehand."
+)
 COUNTS = (
     "Every count in the histogram has noise, so that a single cell says little; look at the "
     "overall shape. That noise biases the MIC of the histogram and the other statistics: with few "

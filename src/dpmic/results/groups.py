@@ -101,11 +101,10 @@ class Groups(Published):
         found = []
         for group, member in self.items():
             if isinstance(member, Release):
-                found.append({"group": group, **member.record()})
-                continue
-            for (x, y), value, (low, high) in zip(
-                member.pairs, member.values, member.interval(), strict=True
-            ):
+                each = [(member.names, member.value, member.interval())]
+            else:
+                each = list(zip(member.pairs, member.values, member.interval(), strict=True))
+            for (x, y), value, (low, high) in each:
                 row = {"x": x, "y": y, "value": value, "low": low, "high": high}
                 found.append({"group": group, **row})
         return found
