@@ -162,7 +162,7 @@ def micr(
     1.0
     """
     method = Method("micr", alpha, B, c, master)
-    source = sources.find(x, y, data=data)
+    source = sources.find(x, y, data=data, public=True)
     if isinstance(source, Counting):
         limits, box, search = _counted_pair(source, bounds, method, missing)
     else:
@@ -264,7 +264,7 @@ def micc(
     >>> round(score.mic, 2), score.grid.k
     (0.99, 2)
     """
-    most, source = _validate.cap(cap), sources.find(x, y, data=data)
+    most, source = _validate.cap(cap), sources.find(x, y, data=data, public=True)
     scales = capped.checked_axes(_own_axes(source) if axes is None else axes)
     if isinstance(source, Counting):
         box, family = _counted_box(source, bounds), CappedGrids(countable_axes(scales))
