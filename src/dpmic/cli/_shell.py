@@ -117,7 +117,9 @@ def _spelled(code: str) -> str:
     if not equals:
         return name.replace(".", " ")
     option = f"--{name.replace('_', '-')}"
-    return option if value == "True" else f"{option} {shlex.quote(value.strip(QUOTES))}"
+    plain = value.strip(QUOTES)
+    bare = plain in (".", ",")  # would look like the end of a sentence
+    return option if value == "True" else f"{option} {repr(plain) if bare else shlex.quote(plain)}"
 
 
 def repeated(answers: Sequence[str] = ()) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from dpmic.data._columns import MISSING
-from dpmic.errors import Message, ParameterError, safe_repr, with_code
+from dpmic.errors import Message, ParameterError, safe_repr
 
 SEPARATORS = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'"}
 """What a header is searched for, and how it is called."""
@@ -151,24 +151,23 @@ Refusal = Callable[[str, str], Exception]
 """Makes the error of one text, of a reason and a remedy."""
 
 
-def encoding_of(begin: bytes, refused: Refusal, *, public: bool) -> str:
+def encoding_of(begin: bytes, *, public: bool) -> str:
     """Return the encoding of a text: that of its byte-order mark, or what its first bytes allow.
 
-    Of a ``public`` text that is not UTF-8 it is Latin-1, unless some of it is UTF-8 after all.
+    Of a ``public`` text that is not UTF-8 it is Latin-1, unless some of it is UTF-8 after all: then
+    what is not is refused where it is wanted.
     """
     marked = next((name for mark, name in MARKS.items() if begin.startswith(mark)), None)
     if marked or not public or b"\0" in begin:
         return marked or PLAIN
     read = codecs.getincrementaldecoder(PLAIN)("surrogateescape").decode(begin)
-    beyond = {"\udc80" <= character <= "\udcff" for character in set(read) if character > "\x7f"}
-    if True not in beyond:
-        return PLAIN
-    if len(beyond) > 1 or not _decodes(begin, LATIN):
-        raise refused(
-            "its text is neither UTF-8 nor Latin-1",
-            "name its encoding: pass " + said("encoding", "latin-1"),
-        )
-    return LATIN
+    beyond = {is_escaped(character) for character in set(read) if not character.isascii()}
+    return LATIN if beyond == {True} and _decodes(begin, LATIN) else PLAIN
+
+
+def is_escaped(text: str) -> bool:
+    """Tell whether a text holds bytes that could not be decoded."""
+    return any("\udc80" <= character <= "\udcff" for character in text)
 
 
 def _decodes(text: bytes, encoding: str) -> bool:
@@ -207,12 +206,8 @@ def separator_of(text: str, usual: str, dialect: Dialect, refused: Refusal, *, p
         found = [mark for mark in found if _fits(text, mark, dialect)] or found
     if len(found) > 1:
         listed = " and ".join(SEPARATORS[mark] for mark in found)
-        raise refused(
-            f"{listed} may separate its columns"
-            if public
-            else "its header holds several separators",
-            "say which: pass " + said("sep", found[-1] if public else ";"),
-        )
+        reason = f"{listed if public else 'several marks'} may separate its columns"
+        raise refused(reason, "say which: pass " + said("sep", found[-1] if public else ";"))
     if not found and public and not _fits(text, usual, dialect, columns=1):
         return next((m for m in SEPARATORS if _fits(text, m, dialect, columns=1)), usual)
     return found[0] if found else usual
@@ -223,7 +218,7 @@ def separators_in(text: str, dialect: Dialect) -> list[str]:
     plain = text
     if dialect.quote is not None:
         mark = re.escape(dialect.quote)
-        plain = re.sub(f"{mark}[^{mark}]*{mark}", "", text)
+        plain = re.sub(f"{mark}[^{mark}]*{mark}", "_", text)
     header = re.split(r"[\r\n]", plain.strip("\r\n "), maxsplit=1)[0]
     return [mark for mark in SEPARATORS if mark in header]
 
@@ -265,8 +260,8 @@ def decimal_of(
         name, value = next(iter(unclear.items()))
         meant = f"{value.replace(',', '.')} or {value.replace(',', '')}"
         reason = f"{safe_repr(value)} may mean {meant}"
-        remedy = "if it is a decimal comma, pass " + said("decimal", ",")
-        raise refused(name, reason, remedy + with_code(", else write it without commas"))
+        remedy = "pass " + said("decimal", ",") + " for the first, or write it without commas"
+        raise refused(name, reason, remedy)
     return "," if commas else "."
 
 

@@ -40,7 +40,7 @@ class TextFile:
     @property
     def context(self) -> tuple[str, str]:
         """What an error names, and what to do."""
-        return self.place, "check that it is a complete and valid text file"
+        return self.place, "check that the file is complete and valid"
 
 
 @dataclass(eq=False, repr=False)
@@ -90,7 +90,7 @@ class TextFiles(LocalStream):
             self._say()
         return type(found)((*found, *first.folders))
 
-    def guarded(self) -> TextFiles:
+    def privately(self) -> TextFiles:
         """Return the same rows for private code: their records do not say how they are written."""
         if self._begun is not None:
             remedy = "open it again, with private=True"

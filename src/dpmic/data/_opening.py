@@ -49,7 +49,7 @@ def open_files(data: Any, *, public: bool) -> LocalStream | None:
     Records of a ``public`` text may say how it is written, and its errors may show them.
     """
     if isinstance(data, TextFiles) and data.public and not public:
-        return data.guarded()
+        return data.privately()
     known = sys.modules.get("pyarrow.dataset")
     if known and isinstance(data, known.Dataset):
         return _text_dataset(data, public) or Files(data)

@@ -21,6 +21,7 @@ from dpmic.data._dialect import (
     Dialect,
     decimal_of,
     encoding_of,
+    is_escaped,
     records_of,
     said,
     separator_of,
@@ -88,7 +89,7 @@ class Text:
         begin = self._read()
         self._complete = len(begin) < BLOCK
         self._refuse_other_kinds(begin)
-        encoding = dialect.encoding or encoding_of(begin, self._error, public=public)
+        encoding = dialect.encoding or encoding_of(begin, public=public)
         self._decoder = None if _is_plain(encoding) else _decoder(encoding)
         self.dialect = replace(dialect, encoding=encoding)
         self._begin = self._decoded(begin).removeprefix(codecs.BOM_UTF8)
@@ -205,7 +206,7 @@ class Text:
             sep = separator_of(text, usual, dialect, self._error, public=self._public)
         self.dialect = dialect = replace(dialect, sep=sep)
         names, skipped = self._first_record(text)
-        if any(map(_is_escaped, names)):
+        if any(map(is_escaped, names)):
             raise self._not_encoded()
         if dialect.names is not None:
             return dialect.names, dialect.skip_after
@@ -376,10 +377,10 @@ class Text:
         """Return the error of a value that is not in the encoding of the text."""
 
         def is_wrong(record: Sequence[str]) -> bool:
-            return any(map(_is_escaped, _at(record, places)))
+            return any(map(is_escaped, _at(record, places)))
 
         row, record = self._first(block, is_wrong)
-        wrong = [place for place in places if any(map(_is_escaped, _at(record, [place])))]
+        wrong = [place for place in places if any(map(is_escaped, _at(record, [place])))]
         return self._not_encoded(row, self.names[wrong[0]] if wrong else "")
 
     def _first(
@@ -404,11 +405,6 @@ def _is_plain(encoding: str | None) -> bool:
 
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     return codecs.getincrementaldecoder(encoding)("surrogateescape")
-
-
-def _is_escaped(text: str) -> bool:
-    """Tell whether a text holds bytes that could not be decoded."""
-    return any("\udc80" <= character <= "\udcff" for character in text)
 
 
 def _at(record: Sequence[str], places: Sequence[int]) -> list[str]:
