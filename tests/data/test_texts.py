@@ -14,7 +14,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic import cli
-from dpmic.data import _text, load, stream
+from dpmic.data import _reader, load, stream
 
 READERS = ("library", "dataset", "command", "stdin")
 MARKS = {"csv": ",", "tsv": "\t"}
@@ -69,7 +69,7 @@ def test_an_empty_line_of_one_column_is_a_record_without_a_value(read, lines, va
 def test_empty_lines_between_blocks(read, monkeypatch):
     """Wherever a block of bytes ends."""
     for size in range(7, 20):
-        monkeypatch.setattr(_text, "BLOCK", size)
+        monkeypatch.setattr(_reader, "BLOCK", size)
         found = read("x\n" + "1\n\n\n22\n" * 9, "x")
         assert found == [(1,), (None,), (None,), (22,)] * 9
 
@@ -194,11 +194,11 @@ def test_blocks_end_where_records_do(tmp_path, monkeypatch):
     path = tmp_path / "notes.csv"
     path.write_text("x,y,note\n" + "".join(lines))
     for block in (64, 100, 1000, 2**20):
-        monkeypatch.setattr(_text, "BLOCK", block)
+        monkeypatch.setattr(_reader, "BLOCK", block)
         assert load(str(path), ["x", "y"]).to_pydict()["x"] == list(range(200))
     path.write_text('x,y,note\n1,1,an 8" pipe\n' + "".join(lines) + '1,1,a 6" pipe\n')
     for block in (64, 100, 1000, 2**20):
-        monkeypatch.setattr(_text, "BLOCK", block)
+        monkeypatch.setattr(_reader, "BLOCK", block)
         with pytest.raises(dpmic.InputError, match="quotation mark"):
             load(str(path), ["x", "y"])
 

@@ -107,7 +107,7 @@ def pairwise(
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     plan = _permutation_plan(pvalues, pooled, permutations, rng)
-    found = sources.find_all(table)
+    found = sources.find_all(table, public=True)
     if isinstance(found, Counting):
         work = _counted(found, method, bounds, missing, _flag(tic, "tic"), plan)
     else:

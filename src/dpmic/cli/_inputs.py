@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpmic._progress import reading
 from dpmic._validate import moment
+from dpmic.cli._options import Written
+from dpmic.cli._output import note
 from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 End = float | str | date
 Ends = tuple[End, End]
+
+UNSAID = Written()
 
 IN_MEMORY = 2**28
 """Bytes of columns that are loaded even where counts suffice, since that is faster."""
@@ -27,7 +31,12 @@ PAIR = 2**20
 
 
 def read(
-    file: str, columns: Sequence[str] | None, *, person: str | None = None, private: bool = False
+    file: str,
+    columns: Sequence[str] | None,
+    written: Written = UNSAID,
+    *,
+    person: str | None = None,
+    private: bool = False,
 ) -> pyarrow.Table:
     """Load columns of numbers, all by default, and the one that names people."""
     from dpmic.data import load
@@ -39,11 +48,18 @@ def read(
     labels = () if person is None else (person,)
     options = {"labels": labels, "private": private, "otherwise": otherwise}
     with reading() as tell:
-        return _reader(load, private)(file, columns, tell=tell, **options)
+        return _reader(load, private)(
+            file, columns, dialect=written.dialect, tell=tell, note=note, **options
+        )
 
 
 def counted(
-    file: str, columns: Sequence[str], *, person: str | None = None, private: bool = False
+    file: str,
+    columns: Sequence[str],
+    written: Written = UNSAID,
+    *,
+    person: str | None = None,
+    private: bool = False,
 ) -> Any:
     """Return what a command passes as data where counts on fixed grids suffice.
 
@@ -51,21 +67,23 @@ def counted(
     But people are told apart in memory alone, and standard input is read only once.
     """
     _check(columns, person, private)
-    rows = None if file == "-" or person is not None else _large(file, len(columns), private)
-    return read(file, columns, person=person, private=private) if rows is None else rows
+    rows = None
+    if file != "-" and person is None:
+        rows = _large(file, len(columns), written, private)
+    return read(file, columns, written, person=person, private=private) if rows is None else rows
 
 
-def _large(file: str, columns: int, private: bool) -> Any:
+def _large(file: str, columns: int, written: Written, private: bool) -> Any:
     """Return the rows of a file whose columns would take much memory; None for another."""
     from dpmic.data import open_file
 
     most = max(IN_MEMORY, PAIR * columns * (columns - 1) // 2)
-    text = file.lower().endswith((".csv", ".tsv"))
+    text = file.lower().endswith((".csv", ".tsv", ".txt"))
     # A value of a text takes two bytes at least, and in memory eight.
     if text and os.path.isfile(file) and 4 * os.path.getsize(file) <= most:
         return None
     try:
-        rows = _reader(open_file, private)(file, private=private)
+        rows = _reader(open_file, private)(file, written.dialect, private=private, note=note)
         with reading() as rows.tell:
             n = _reader(rows.count, private)()
     except UnreadableError:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from dpmic.data import Dialect
 
 Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
 Axes = StrEnum("Axes", {"any_": "any", "linear": "linear", "wide": "wide"})
@@ -20,7 +24,9 @@ Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
 File = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="CSV, TSV, Parquet, Feather or Arrow; - is CSV or TSV on stdin."
+        metavar="FILE",
+        help="CSV or TSV, also .gz or .zst, Excel, SPSS, Stata, SAS, Parquet, Feather or Arrow; - "
+        "is CSV or TSV on stdin.",
     ),
 ]
 X = Annotated[str, typer.Argument(metavar="X", help="A column's name.")]
@@ -79,6 +85,39 @@ Estimate = Annotated[
     bool, typer.Option("--estimate", help="Show the estimate of MIC* with its own interval, too.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend without being asked.")]
+
+
+@dataclass(frozen=True)
+class Written:
+    """How FILE is written, as far as options say it."""
+
+    sep: Annotated[
+        str | None,
+        typer.Option(metavar="CHAR", help="What separates values: ',', ';', '|' or tab."),
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(metavar="CHAR", help="The decimal mark of numbers: . or ,")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Such as utf-8, utf-16 or cp1252 (Latin-1).")
+    ] = None
+    na: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...", help="Also mean that a value is missing, such as -9; repeatable."
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A sheet of an Excel workbook.")
+    ] = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the reader is told."""
+        from dpmic.data import Dialect
+
+        spellings = [value for line in csv.reader(self.na or ()) for value in line]
+        return Dialect(self.sep, self.decimal, self.encoding, spellings, self.sheet)
 
 
 @dataclass(frozen=True)

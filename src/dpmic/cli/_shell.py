@@ -7,6 +7,7 @@ it, or somebody said no), 2 wrong usage or bad input, 130 Ctrl-C.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -100,6 +101,8 @@ def for_the_shell(text: str) -> str:
     'use dpmic screen, or pass --allow-noisy'
     >>> for_the_shell(with_code("pass `dataset='visits 2024'`"))
     "pass --dataset 'visits 2024'"
+    >>> for_the_shell(with_code("pass `dpmic.data.open_file(path, Dialect(sep=';'))`"))
+    "pass --sep ';'"
     >>> for_the_shell("there is no column 'top=5'")
     "there is no column 'top=5'"
     """
@@ -108,11 +111,15 @@ def for_the_shell(text: str) -> str:
 
 def _spelled(code: str) -> str:
     """Return ``name=value`` as an option, and ``dpmic.name`` as a command."""
+    if written := re.fullmatch(r"dpmic\.data\.open_file\(path, Dialect\((.*)\)\)", code):
+        code = written[1]
     name, equals, value = code.partition("=")
     if not equals:
         return name.replace(".", " ")
     option = f"--{name.replace('_', '-')}"
-    return option if value == "True" else f"{option} {shlex.quote(value.strip(QUOTES))}"
+    plain = value.strip(QUOTES)
+    bare = plain in (".", ",")  # would look like the end of a sentence
+    return option if value == "True" else f"{option} {repr(plain) if bare else shlex.quote(plain)}"
 
 
 def repeated(answers: Sequence[str] = ()) -> str:

@@ -33,6 +33,7 @@ def independence(
     one_row: o.OneRow = False,
     person: o.Person = None,
     *,
+    written: o.Written,
     account: o.Account,
     yes: o.Yes = False,
     out: Delivery,
@@ -49,14 +50,15 @@ def independence(
     if epsilon is None:
         _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
         options = {"permutations": permutations or 10_000, "rng": seed, "missing": missing.value}
-        _test(out, file, x, y, options)
+        _test(out, file, x, y, written, options)
         return
     _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")
     from dpmic.privacy.independence import prepare
 
     unit = o.Unit(one_row, person)
     consent = Consent.sought(unit, account, yes, several=False, epsilon=epsilon)
-    table = _inputs.read(file, [x, y], person=consent.terms.person, private=True)
+    who = consent.terms.person
+    table = _inputs.read(file, [x, y], written, person=who, private=True)
     query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
     consent.publish(out, "testing", query, _answers.published)
 
@@ -67,10 +69,12 @@ def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
             raise ParameterError(option, reason, remedy)
 
 
-def _test(out: Delivery, file: str, x: str, y: str, options: dict[str, Any]) -> None:
+def _test(
+    out: Delivery, file: str, x: str, y: str, written: o.Written, options: dict[str, Any]
+) -> None:
     from dpmic.statistics.significance import independence_test
 
-    table = _inputs.read(file, [x, y])
+    table = _inputs.read(file, [x, y], written)
     with working("permuting"):
         result = independence_test(x, y, data=table, **options)
 

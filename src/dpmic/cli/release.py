@@ -57,6 +57,7 @@ def release(
     cells: o.Cells = None,
     c: Annotated[float | None, typer.Option(help="Master parts for each part.")] = None,
     *,
+    written: o.Written,
     unit: o.Unit,
     account: o.Account,
     allow_noisy: o.AllowNoisy = False,
@@ -79,7 +80,7 @@ def release(
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
     # Ranks need all records; counts do not.
     reader = _inputs.read if mechanism is Mechanism.mice_laplace else _inputs.counted
-    table = reader(file, [x, y], person=consent.terms.person, private=True)
+    table = reader(file, [x, y], written, person=consent.terms.person, private=True)
     given = {"axes": axes and axes.value, "cap": cap, "B": cells, "c": c}
     grids = {key: value for key, value in given.items() if value is not None}
     terms, kind = consent.terms, mechanism.value
@@ -122,6 +123,7 @@ def bounds(
         float, typer.Option(help="How often more may lie outside than is said.")
     ] = 0.05,
     *,
+    written: o.Written,
     unit: o.Unit,
     account: o.Account,
     yes: o.Yes = False,
@@ -136,6 +138,6 @@ def bounds(
 
     out.check()
     consent = Consent.sought(unit, account, yes, epsilon=epsilon)
-    table = _inputs.read(file, [column], person=consent.terms.person, private=True)
+    table = _inputs.read(file, [column], written, person=consent.terms.person, private=True)
     query = prepare(column, consent.terms, data=table, coverage=coverage, failure=failure)
     consent.publish(out, "searching", query, _answers.bounds)

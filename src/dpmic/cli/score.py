@@ -47,6 +47,7 @@ def score(
     c: o.C = 15,
     missing: o.MissingOption = o.Missing.raise_,
     *,
+    written: o.Written,
     out: Delivery,
 ) -> None:
     """Score how strongly two columns depend on each other. Not private."""
@@ -64,7 +65,7 @@ def score(
         if _counts_do(statistic, missing, c) and out.report is None
         else _inputs.read
     )
-    table = reader(file, [x, y])
+    table = reader(file, [x, y], written)
     with working("scoring"):
         result = getattr(family, statistic)(x, y, data=table, **options)
 
@@ -105,6 +106,7 @@ def matrix(
     top: Top = None,
     out: Out = None,
     *,
+    written: o.Written,
     where: Delivery,
 ) -> None:
     """Score every pair of columns. Not private: see dpmic screen."""
@@ -124,9 +126,9 @@ def matrix(
     elif ends:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
     if _counts_do(statistic, missing, c) and chosen and not pvalues and where.report is None:
-        table = _inputs.counted(file, chosen)
+        table = _inputs.counted(file, chosen, written)
     else:
-        table = _inputs.read(file, chosen)
+        table = _inputs.read(file, chosen, written)
     options |= {"pvalues": pvalues, "pooled": pooled, "permutations": permutations, "rng": seed}
     options |= {"tic": tic, "missing": missing.value, "workers": workers, "out": out}
     result = pairwise(table, **options)

@@ -41,6 +41,7 @@ def screen(
     delta: Annotated[float, typer.Option(help="With --all, for less noise.")] = 0.0,
     axes: o.AxesOption = None,
     *,
+    written: o.Written,
     unit: o.Unit,
     account: o.Account,
     allow_noisy: o.AllowNoisy = False,
@@ -61,7 +62,8 @@ def screen(
             "--bounds", "the columns that take part need them", "add --bounds age=0:120 for each"
         )
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
-    table = _inputs.counted(file, list(ends), person=consent.terms.person, private=True)
+    person = consent.terms.person
+    table = _inputs.counted(file, list(ends), written, person=person, private=True)
     shared = {"bounds": ends, "target": target, "axes": axes and axes.value}
     query = _query(table, consent.terms, {**shared, **own})
     consent.publish(

@@ -6,8 +6,9 @@ import sys
 from typing import Any
 
 from dpmic.data._columns import LEAST_RECORDS, coded, column
+from dpmic.data._dialect import Dialect
 from dpmic.data._engines import DaskRows, DuckDBRows, PolarsRows, SparkRows
-from dpmic.data._files import load, open_file, open_files
+from dpmic.data._opening import header, load, open_file, open_files
 from dpmic.data._streams import Batch, Batches, Stream
 from dpmic.data._tables import (
     Backend,
@@ -34,6 +35,7 @@ __all__ = [
     "LEAST_RECORDS",
     "Backend",
     "Batch",
+    "Dialect",
     "Missing",
     "Pair",
     "Source",
@@ -47,6 +49,7 @@ __all__ = [
     "find",
     "find_all",
     "first_rows",
+    "header",
     "load",
     "open_file",
     "pair",
@@ -62,15 +65,18 @@ __all__ = [
 ENGINES = (DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)
 
 
-def stream(data: Any) -> Stream | None:
+def stream(data: Any, *, public: bool = False) -> Stream | None:
     """Return the rows of files, of an engine or of an iterator, which come in parts.
 
     Parameters
     ----------
     data : object
         An iterator of pyarrow record batches or tables, or a list of them; a RecordBatchReader; a
-        pyarrow dataset; the path of a Parquet, CSV, TSV, Feather or Arrow file, several, or a
-        folder of them; a DuckDB relation; a polars LazyFrame; a Spark or Dask DataFrame.
+        pyarrow dataset; the path of a file that :func:`open_file` takes, several, or a folder of
+        them; a DuckDB relation; a polars LazyFrame; a Spark or Dask DataFrame.
+    public : bool
+        Whether the first records of a text may say how it is written (docs/decisions/0025): not
+        where anything is to be published privately.
 
     Returns
     -------
@@ -94,7 +100,10 @@ def stream(data: Any) -> Stream | None:
     native = data
     if narwhals := sys.modules.get("narwhals"):
         native = narwhals.to_native(data, pass_through=True)
+    files = open_files(native, public=public)
+    if files is not None:
+        return files
     if isinstance(native, Stream):
         return native
     found = (engine.of(native) for engine in ENGINES)
-    return open_files(native) or next((rows for rows in found if rows is not None), None)
+    return next((rows for rows in found if rows is not None), None)

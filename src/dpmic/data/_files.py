@@ -2,129 +2,45 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, BinaryIO
-from urllib.parse import unquote
+from typing import Any
 
-from dpmic.data._streams import ROWS, Batch, LocalStream, Tell, attempted, guarded
+from dpmic.data._dialect import Dialect
+from dpmic.data._proprietary import Sheet
+from dpmic.data._reader import Text
+from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded, refused_column
 from dpmic.data._tables import Unlisted
-from dpmic.data._text import DATES, STDIN, TEXT, Dialect, Numbers, Text, is_record, trimmed
+from dpmic.data._text import DATES, TEXT, Numbers, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
-
-if TYPE_CHECKING:
-    import pyarrow
-
-TEXTS = {".csv": ",", ".tsv": "\t"}
-ENDINGS = (".arrow", ".csv", ".feather", ".parquet", ".tsv")
 
 BUFFER = 2**18
 """Bytes of a column that are read together, however large the file's groups of rows."""
 
 OTHERWISE = "leave the column out"
-NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""What engines call the folder of rows without a value."""
-
-
-def open_files(data: Any) -> LocalStream | None:
-    """Return the rows of a dataset, a path or several, or None for anything else."""
-    known = sys.modules.get("pyarrow.dataset")
-    if known and isinstance(data, known.Dataset):
-        return _text_dataset(data) or Files(data)
-    paths = list(data) if isinstance(data, list | tuple) else [data]
-    if not paths or not all(map(_is_path, paths)):
-        return None
-    return _opened([os.fspath(path) for path in paths])
-
-
-def open_file(
-    path: str,
-    *,
-    labels: Sequence[str] = (),
-    private: bool = False,
-    otherwise: str = OTHERWISE,
-    tell: Tell | None = None,
-) -> LocalStream:
-    """Return the rows of one file; the ending of its name says how it is read.
-
-    Parameters
-    ----------
-    path : str
-        A CSV, TSV, Parquet, Feather or Arrow file; ``-`` is CSV or TSV on standard input.
-    labels : sequence of str
-        The names of columns that tell people apart: of a text, they stay text.
-    private : bool
-        Whether errors must hold no value, count or position, nor names of a text's first line.
-    otherwise : str
-        What to do about columns of text, in words, if not to convert them.
-    tell : callable, optional
-        Called with how much was read, and of how much if that is known.
-    """
-    told: dict[str, Any] = {"labels": labels, "private": private, "otherwise": otherwise}
-    if path == "-":
-        source = TextFile(STDIN, lambda: nullcontext(sys.stdin.buffer), Dialect(None))
-        rows: LocalStream = TextFiles([source], once=True, listed=not private, **told)
-    else:
-        if os.path.isdir(path):
-            raise InputError(path, "this is a folder", "pass a file in it")
-        if not os.path.exists(path):
-            raise InputError(path, "there is no such file", "check the name and the folder")
-        rows = _opened([path], listed=not private, **told)
-    if tell is not None:
-        rows.tell = tell
-        if isinstance(rows, Files):
-            rows.expected = rows.count()
-    return rows
-
-
-def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarrow.Table:
-    """Read columns of a file into memory, all of them by default.
-
-    Only the wanted columns are kept, and text is converted block by block, so that the memory
-    needed is that of the columns. ``told`` is as for :func:`open_file`.
-    """
-    import pyarrow as pa
-
-    name, private = STDIN if path == "-" else path, told.get("private", False)
-    try:
-        rows = open_file(path, **told)
-        if columns is None and isinstance(rows, Files):
-            rows.refuse_texts(told.get("otherwise", OTHERWISE))
-        names = rows.names
-        wanted = dict.fromkeys([*(names if columns is None else columns), *told.get("labels", ())])
-        order = {column: place for place, column in enumerate(names)}
-        chosen = sorted(wanted, key=lambda column: order.get(column, -1))
-        (batches,) = rows.fold(chosen, lambda parts: [batch.data for batch in parts])
-    except UnreadableError:
-        if not private:
-            raise
-    else:
-        if not batches:
-            raise InputError(name, "it has no rows", "check that it holds more than a header")
-        pa.default_memory_pool().release_unused()  # of the text
-        return pa.Table.from_batches(batches)
-    # Foreign words may hold a value; raised here, no context holds one either.
-    raise InputError(name, "it cannot be read", "check that it is a valid file of its kind")
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """Where a text is, and how it is written; ``folders`` has the values in names of folders."""
+    """Where a text is, and how it is written; ``folders`` has the values in names of folders.
+
+    ``usual`` separates values where the header does not say what does; ``reader`` reads the text.
+    """
 
     place: str
     open: Callable[[], AbstractContextManager[Any]]
     dialect: Dialect
     folders: Mapping[str, str] = field(default_factory=dict)
     size: int | None = None
+    usual: str = ","
+    reader: type[Text] | type[Sheet] = Text
 
     @property
     def context(self) -> tuple[str, str]:
         """What an error names, and what to do."""
-        return self.place, "check that it is a complete and valid text file"
+        return self.place, "check that the file is complete and valid"
 
 
 @dataclass(eq=False, repr=False)
@@ -139,20 +55,23 @@ class TextFiles(LocalStream):
         Whether the rows can be read only once.
     several : bool
         Whether errors must be ones that private code does not repeat: they say which file.
-    listed : bool
-        Whether errors may repeat the first line.
-    labels, private, otherwise
+    public : bool
+        Whether the first records may say how the texts are written, and errors may show them.
+    labels, private, otherwise, note
         As for :func:`open_file`.
     """
 
     files: Sequence[TextFile]
     once: bool = False
     several: bool = False
-    listed: bool = False
+    public: bool = False
     labels: Sequence[str] = ()
     private: bool = False
     otherwise: str = OTHERWISE
-    _begun: Text | None = field(default=None, init=False)  # of rows that can be read only once
+    note: Callable[[str], None] | None = None
+    _begun: Text | Sheet | None = field(default=None, init=False)  # of what is read only once
+    _known: Dialect | None = field(default=None, init=False)  # by the first file, for all of them
+    _decimal: str | None = field(default=None, init=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -163,10 +82,20 @@ class TextFiles(LocalStream):
             with first.open() as source:
                 text = self._text(first, source)
             self._begun = text if self.once else None
+            self._known = text.dialect
             return text.names
 
         found = attempted(header, *first.context)
+        if not self.public:
+            self._say()
         return type(found)((*found, *first.folders))
+
+    def privately(self) -> TextFiles:
+        """Return the same rows for private code: their records do not say how they are written."""
+        if self._begun is not None:
+            remedy = "open it again, with private=True"
+            raise InputError(self.files[0].place, "it was opened without privacy", remedy)
+        return replace(self, public=False, note=None)
 
     def count(self) -> int:
         """Return the number of records."""
@@ -179,18 +108,23 @@ class TextFiles(LocalStream):
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         import pyarrow as pa
 
-        numbers = {name: Numbers(name, private=self.private) for name in columns}
+        self._decimal = None
+        numbers: dict[str, Numbers] = {}
         for file in self.files:
             before = 0
             for batch in self._read(file, columns):
+                if not numbers:
+                    mark = self._decimal or "."
+                    numbers = {n: Numbers(n, private=self.private, decimal=mark) for n in columns}
                 values = []
                 for name in columns:
                     folder = file.folders.get(name)
                     texts = batch[name] if folder is None else pa.repeat(folder, len(batch))
+                    plain = trimmed(texts, file.dialect.na)
                     if name in self.labels:
-                        values.append(trimmed(texts))
+                        values.append(plain)
                     else:
-                        values.append(numbers[name].convert(texts, file.place, before))
+                        values.append(numbers[name].convert(plain, file.place, before))
                 reasons = {name: own.refused for name, own in numbers.items() if own.refused}
                 _refuse_texts(reasons, self.otherwise)
                 before += len(batch)
@@ -206,14 +140,33 @@ class TextFiles(LocalStream):
             written = [name for name in columns if name not in file.folders]
             for name in written:
                 if text.names.count(name) != 1:
-                    raise _refused_column(file.place, name)
+                    raise refused_column(file.place, name)
+            if self._decimal is None and written:
+                self._decimal = text.decimal([n for n in written if n not in self.labels])
+                self._say()
             for batch in text.batches(written):
                 self.tell(text.consumed, file.size)
                 yield batch
 
-    def _text(self, file: TextFile, source: BinaryIO) -> Text:
-        several = self.several or len(self.files) > 1
-        return Text(source, file.place, file.dialect, listed=self.listed, several=several)
+    def _text(self, file: TextFile, source: Any) -> Text | Sheet:
+        return file.reader(
+            source,
+            file.place,
+            self._known or file.dialect,
+            usual=file.usual,
+            public=self.public,
+            several=self.several or len(self.files) > 1,
+        )
+
+    def _say(self) -> None:
+        """Say once what was recognised in the first file."""
+        first, known = self.files[0], self._known
+        if self.note is None or known is None:
+            return
+        known = replace(known, decimal=self._decimal or known.decimal)
+        if words := first.dialect.recognised(known, first.usual):
+            self.note(f"read {first.place} as: {words}")
+        self.note = None
 
 
 class Files(LocalStream):
@@ -232,7 +185,7 @@ class Files(LocalStream):
     def names(self) -> tuple[str, ...]:
         """The names of all columns, of the first file's where nobody said otherwise."""
         names = self._dataset.schema.names
-        if not _is_text(self._dataset):  # with a filter, which pyarrow applies
+        if not holds_text(self._dataset):  # with a filter, which pyarrow applies
             return tuple(names)
         if is_record(names):
             place = self._dataset.files[0]
@@ -308,24 +261,17 @@ class Files(LocalStream):
     def _check(self, fragment: Any, columns: Sequence[str]) -> None:
         """Refuse a file without the wanted columns, or with others under their names."""
         found = attempted(lambda: fragment.physical_schema, *_blamed(fragment))
-        folders = _folders(fragment)
+        folders = folders_of(fragment)
         for name in columns:
             if name in folders:
                 continue
             place = _place(fragment) or "a dataset"
             if found.names.count(name) != 1:
-                raise _refused_column(place, name)
+                raise refused_column(place, name)
             own, other = found.field(name).type, self._dataset.schema.field(name).type
-            if own != other and not _is_text(fragment):
+            if own != other and not holds_text(fragment):
                 reason = f"its type is {own} in this file, and {other} in the first"
-                raise _refused_column(place, name, reason)
-
-
-def _refused_column(
-    place: str, name: str, reason: str = "this file does not have the column, or more than once"
-) -> RefusedValueError:
-    remedy = "give every file the columns of the first"
-    return RefusedValueError(f"{place}, column {safe_repr(name)}", reason, remedy, name)
+                raise refused_column(place, name, reason)
 
 
 def _refuse_texts(reasons: Mapping[str, str], otherwise: str) -> None:
@@ -382,14 +328,14 @@ def _fresh(fragment: Any) -> Any:
     )
 
 
-def _is_text(files: Any) -> bool:
+def holds_text(files: Any) -> bool:
     """Tell whether a fragment or a dataset is of text."""
     from pyarrow import dataset as ds
 
     return isinstance(getattr(files, "format", None), ds.CsvFileFormat)
 
 
-def _folders(fragment: Any) -> dict[str, Any]:
+def folders_of(fragment: Any) -> dict[str, Any]:
     """Return the columns that stand in the names of a file's folders, such as ``year=2020``."""
     from pyarrow import dataset as ds
 
@@ -407,104 +353,3 @@ def _blamed(fragment: Any) -> tuple[str, str]:
     if place is None:
         return "a pyarrow dataset", "check the files of which it is made"
     return place, f"check that it is a complete and valid {fragment.format.default_extname} file"
-
-
-def _is_path(data: Any) -> bool:
-    """Tell whether an object means a file or a folder; a text may mean a column."""
-    if isinstance(data, str):
-        return data.lower().endswith(ENDINGS) or os.path.isdir(data) or os.path.isfile(data)
-    return isinstance(data, os.PathLike)
-
-
-def _opened(paths: list[str], **told: Any) -> LocalStream:
-    """Return the rows of files, and of the files in folders, all of one kind."""
-    from pyarrow import dataset as ds
-    from pyarrow.fs import LocalFileSystem
-
-    files = [file for path in paths for file in _files(path)]
-    if len({os.path.realpath(file) for file in files}) < len(files):
-        raise UnreadableError(
-            f"{len(files)} files", "one of them is named twice", "name each file once"
-        )
-    kinds = {os.path.splitext(file)[1].lower() for file in files}
-    if len(kinds) > 1:
-        raise UnreadableError(
-            f"{len(files)} files",
-            f"they are of several kinds, {', '.join(sorted(kinds))}",
-            "pass those of one kind",
-        )
-    (kind,) = kinds
-    folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
-    if kind in TEXTS:
-        texts = [_text_file(file, kind, folder) for file in files]
-        return TextFiles(texts, several=folder is not None, **told)
-    form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
-    remedy = f"check that it is a complete and valid {kind} file"
-    attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
-    named = {"partitioning": "hive", "partition_base_dir": folder} if folder else {}
-    found = attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
-    return Files(found, own=True)
-
-
-def _text_file(path: str, kind: str, folder: str | None) -> TextFile:
-    """Return a text, with the columns that stand in the names of its folders."""
-    between = os.path.relpath(os.path.dirname(path), folder) if folder else ""
-    pairs = (part.partition("=") for part in between.split(os.sep) if "=" in part)
-    folders = {name: "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
-    size = os.stat(path).st_size
-    return TextFile(path, partial(open, path, "rb"), Dialect(TEXTS[kind]), folders, size)
-
-
-def _text_dataset(dataset: Any) -> TextFiles | None:
-    """Return the texts of a dataset; None where it is of something else, or has a filter."""
-    if not _is_text(dataset):
-        return None
-    try:
-        fragments = list(dataset.get_fragments())
-    except ValueError:
-        return None
-    scan, parse = dataset.format.default_fragment_scan_options, dataset.format.parse_options
-    read, convert = scan.read_options, scan.convert_options
-    if convert.decimal_point != ".":
-        raise UnreadableError("a dataset", "its decimal point is not a point", "write points")
-    dialect = Dialect(
-        parse.delimiter,
-        parse.quote_char or None,
-        parse.escape_char or None,
-        tuple(read.column_names) or None,
-        read.autogenerate_column_names,
-        read.skip_rows,
-        read.skip_rows_after_names,
-        tuple(convert.null_values),
-    )
-    files = [
-        TextFile(own.path, own.open, dialect, {k: str(v) for k, v in _folders(own).items()})
-        for own in fragments
-    ]
-    return TextFiles(files, several=True) if files else None
-
-
-def _files(path: str) -> list[str]:
-    """Return a file, or all files in a folder, in order of their names."""
-    if not os.path.exists(path):
-        remedy = "check the name; pass several files as a list, other places as a pyarrow dataset"
-        raise InputError(path, "there is no such file", remedy)  # what was asked is not secret
-    found = [] if os.path.isdir(path) else [path]
-    for folder, folders, names in os.walk(path):
-        folders[:] = _visible(folders)  # where os.walk goes next
-        found += [os.path.join(folder, name) for name in _visible(names)]
-    for file in found:
-        ending = os.path.splitext(file)[1].lower()
-        if ending not in ENDINGS:
-            reason = f"the ending {ending!r} is not known"
-            remedy = f"use one of {', '.join(ENDINGS)}; in a folder all files are read"
-            kind = InputError if file == path else UnreadableError
-            raise kind(file, reason, remedy)
-    if not found:
-        raise InputError(path, "there is no file in this folder", "check its name")
-    return sorted(found)
-
-
-def _visible(names: list[str]) -> list[str]:
-    """Leave out the files and folders that engines keep for themselves."""
-    return [name for name in names if not name.startswith(("_", "."))]

@@ -128,6 +128,14 @@ def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
             iterator.close()
 
 
+def refused_column(
+    place: str, name: str, reason: str = "this file does not have the column, or more than once"
+) -> RefusedValueError:
+    """Return the error of a file that has other columns than the first."""
+    remedy = "give every file the columns of the first"
+    return RefusedValueError(f"{place}, column {safe_repr(name)}", reason, remedy, name)
+
+
 def pack(work: Work[Any], batches: Iterator[Batch]) -> bytes:
     """Do some work far from the caller, and pack its result, or our error, for the way home."""
     try:

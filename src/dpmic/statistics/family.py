@@ -174,7 +174,7 @@ def micr(
     1.0
     """
     method = Method("micr", alpha, B, c, master)
-    source = sources.find(x, y, data=data)
+    source = sources.find(x, y, data=data, public=True)
     box: tuple[Domain, Domain]
     if isinstance(source, Counting):
         limits, box, search = _counted_pair(source, bounds, method, missing)
@@ -279,7 +279,7 @@ def micc(
     >>> round(score.mic, 2), score.grid.k
     (0.99, 2)
     """
-    most, source = _validate.cap(cap), sources.find(x, y, data=data)
+    most, source = _validate.cap(cap), sources.find(x, y, data=data, public=True)
     scales = capped.checked_axes(_own_axes(source) if axes is None else axes)
     box: tuple[Domain, Domain]
     if isinstance(source, Counting):

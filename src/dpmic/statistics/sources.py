@@ -109,25 +109,28 @@ class Counting:
 Found = Source | Counting
 
 
-def find(*columns: Any, data: Any = None) -> Found:
-    """Find columns in memory, in a stream or in a count table; no value is looked at."""
-    found = counting(data)
+def find(*columns: Any, data: Any = None, public: bool = False) -> Found:
+    """Find columns in memory, in a stream or in a count table; no value is looked at.
+
+    But the first records of a ``public`` text may say how it is written.
+    """
+    found = counting(data, public=public)
     if found is None:
         return find_columns(*columns, data=data)
     each = zip(columns, ("x", "y"), strict=True)
     return found.select([position(name, found.names, role) for name, role in each])
 
 
-def find_all(data: Any) -> Found:
+def find_all(data: Any, *, public: bool = False) -> Found:
     """Find every column of a table in memory, of a stream or of a count table."""
-    return counting(data) or find_all_columns(data)
+    return counting(data, public=public) or find_all_columns(data)
 
 
-def counting(data: Any) -> Counting | None:
+def counting(data: Any, *, public: bool = False) -> Counting | None:
     """Return all columns of what comes in parts, or None for what is in memory."""
     if isinstance(data, CountTable):
         return Counting(data, data.names)
-    rows = None if data is None else stream(data)
+    rows = None if data is None else stream(data, public=public)
     return None if rows is None else Counting(rows, rows.names)
 
 

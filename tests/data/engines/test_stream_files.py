@@ -119,10 +119,10 @@ def test_broken_files_are_named(two):
 def test_what_cannot_be_opened(two):
     with pytest.raises(InputError, match="none.parquet: there is no such file"):
         stream(str(two / "none.parquet"))
-    (two / "notes.txt").touch()
-    with pytest.raises(UnreadableError, match="notes.txt: the ending '.txt' is not known"):
+    (two / "notes.md").touch()
+    with pytest.raises(UnreadableError, match="notes.md: the ending '.md' is not known"):
         stream(two)
-    (two / "notes.txt").rename(two / "notes.csv")
+    (two / "notes.md").rename(two / "notes.csv")
     with pytest.raises(UnreadableError, match=r"several kinds, \.csv, \.parquet"):
         stream(two)
     (two / "empty").mkdir()
@@ -214,10 +214,12 @@ def test_a_text_without_a_header_is_refused_and_its_values_are_not_shown(tmp_pat
     path = tmp_path / "people.csv"
     path.write_text("xerxes,4711.5\nbob,3\n")
     for call in (
-        lambda: dpmic.micr("age", "pay", data=path, bounds=((0, 1), (0, 1)), B=9),
+        lambda: dpmic.CountTable.of(path, {"age": (0, 1), "pay": (0, 1)}, B=9, c=5),
         lambda: dpmic.release("age", "pay", data=path, bounds=((0, 1), (0, 1)), epsilon=1.0),
     ):
         with pytest.raises(dpmic.InputError) as refused:
             call()
         assert "4711" not in str(refused.value)
         assert "xerxes" not in str(refused.value)
+    with pytest.raises(dpmic.InputError, match="the columns are 'xerxes', '4711.5'"):
+        dpmic.micr("age", "pay", data=path, bounds=((0, 1), (0, 1)), B=9)  # nothing is private

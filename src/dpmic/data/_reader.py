@@ -1,0 +1,411 @@
+"""The one reader of text tables: a header, then records in blocks, as text.
+
+docs/decisions/0018-one-reader.md has the table of cases.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, BinaryIO
+
+from dpmic.data._columns import MISSING
+from dpmic.data._dialect import (
+    LATIN,
+    PLAIN,
+    SAMPLE,
+    Dialect,
+    decimal_of,
+    encoding_of,
+    is_escaped,
+    records_of,
+    said,
+    separator_of,
+    separators_in,
+)
+from dpmic.data._tables import Unlisted, position
+from dpmic.data._text import is_record
+from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
+
+STDIN = "standard input"
+
+BLOCK = 2**20
+"""Bytes that are read together: short records take twenty times as much when they are parsed."""
+
+LONGEST_RECORD = 2**22
+"""Bytes of a record, at most; a quotation mark in the wrong place makes a long one."""
+
+BINARY = {
+    b"PAR1": "rename it to .parquet",
+    b"ARROW1": "rename it to .arrow",
+    b"\x1f\x8b": "rename it to .csv.gz",
+    b"\x28\xb5\x2f\xfd": "rename it to .csv.zst",
+    b"PK\x03\x04": "if it is an Excel workbook, rename it to .xlsx",
+    b"\xd0\xcf\x11\xe0": "if it is an Excel workbook, save it as .xlsx",
+    b"$FL2": "rename it to .sav",
+}
+"""How files that are not texts begin, and what to do about them."""
+
+
+class Text:
+    """One text whose header was read; its records are read once.
+
+    Parameters
+    ----------
+    source : binary file
+        Read in blocks, in this thread.
+    place : str
+        What errors call it.
+    dialect : Dialect
+        How it is written; what nobody said is recognised.
+    usual : str
+        What separates values where the header holds no separator.
+    public : bool
+        Whether its records may say how it is written, and errors where they are and what the
+        first line is: a record where the header is missing.
+    several : bool
+        Whether it is one of several files, of which private code must not say which.
+    """
+
+    def __init__(
+        self,
+        source: BinaryIO,
+        place: str,
+        dialect: Dialect,
+        *,
+        usual: str,
+        public: bool,
+        several: bool,
+    ) -> None:
+        self._source = source
+        self._place = place
+        self._public = public
+        self._kind = UnreadableError if several else InputError
+        self.consumed = self._records = 0
+        begin = self._read()
+        self._complete = len(begin) < BLOCK
+        self._refuse_other_kinds(begin)
+        encoding = dialect.encoding or encoding_of(begin, public=public)
+        self._decoder = None if _is_plain(encoding) else _decoder(encoding)
+        self.dialect = replace(dialect, encoding=encoding)
+        self._begin = self._decoded(begin).removeprefix(codecs.BOM_UTF8)
+        self._refuse_zero_bytes()
+        if dialect.skip:
+            lines = self._begin.splitlines(keepends=True)
+            self._begin = b"".join(lines[dialect.skip :])
+        found, self._skipped = self._header(usual)
+        self.names = found if public else Unlisted(found)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches of some columns, as text; of no columns the first."""
+        places = [position(name, self.names, "column") for name in columns] or [0]
+        skipped = self._skipped
+        for block in self._blocks():
+            for batch in self._parsed(block, skipped, places):
+                yield batch.rename_columns(list(columns) or [self.names[0]])
+                self._records += len(batch)
+            skipped = 0
+
+    def decimal(self, columns: Sequence[str]) -> str:
+        """Return the decimal mark of some columns; of a public text it is recognised."""
+        if self.dialect.decimal is not None or not self._public or not columns:
+            return self.dialect.decimal or "."
+        places = {name: position(name, self.names, "column") for name in columns}
+        records = self._sampled()
+        values = {
+            name: [value for record in records for value in _at(record, [place])]
+            for name, place in places.items()
+        }
+
+        def refused(column: str, reason: str, remedy: str) -> Exception:
+            what = f"{self._place}, column {safe_repr(column)}"
+            return RefusedValueError(what, reason, remedy, column)
+
+        return decimal_of(values, refused)
+
+    def _sampled(self) -> list[list[str]]:
+        """Return the first records; none where they cannot be read, which is said elsewhere."""
+        text, sep = self._first_records(), self.dialect.sep
+        assert sep is not None
+        try:
+            records = islice(records_of(text, sep, self.dialect), self._skipped, None)
+            return list(islice(records, SAMPLE))
+        except csv.Error:
+            return []
+
+    def _first_records(self) -> str:
+        """Return the complete records of the first block."""
+        begin = self._begin
+        if not self._complete:
+            begin = begin[: self._end_of_records(begin, self._newline) or None]
+        return begin.decode(PLAIN, "surrogateescape")
+
+    def _error(self, reason: str, remedy: str, row: int | None = None) -> InputError:
+        """Return an error of this text, with the row where that may be said."""
+        where = f", row {row} below the header" if row and self._public else ""
+        return self._kind(f"{self._place}{where}", reason, remedy)
+
+    def _read(self) -> bytes:
+        """Return some bytes of the source as they are, none at its end."""
+        raw = self._source.read(BLOCK)
+        self.consumed += len(raw)
+        return raw
+
+    def _decoded(self, raw: bytes) -> bytes:
+        """Return bytes of the source in UTF-8; what cannot be decoded is not UTF-8 either."""
+        if self._decoder is not None:
+            try:
+                raw, text = b"", self._decoder.decode(raw, final=not raw)
+            except UnicodeError:
+                raise self._not_encoded() from None
+            raw = text.encode(PLAIN, "surrogateescape")
+        return raw
+
+    def _not_encoded(self, row: int | None = None, column: str = "") -> InputError:
+        encoding = self.dialect.encoding
+        name = "UTF-8" if _is_plain(encoding) else encoding
+        other = LATIN if name == "UTF-8" else PLAIN
+        remedy = "save it as UTF-8, or name its encoding: pass " + said("encoding", other)
+        if not (self._public and row):
+            return self._error(f"its text is not {name}", remedy)
+        what = f"{self._place}, column {safe_repr(column)}, row {row} below the header"
+        return self._kind(what, f"its text is not {name}", remedy)
+
+    def _refuse_other_kinds(self, begin: bytes) -> None:
+        """Refuse files of other kinds, which their first bytes give away."""
+        for start, remedy in BINARY.items():
+            if begin.startswith(start):
+                named = self._place != STDIN
+                remedy = remedy if named else "give binary files by their name"
+                raise self._error("this is not text", remedy)
+
+    def _refuse_zero_bytes(self) -> None:
+        if b"\0" in self._begin:
+            raise self._error(
+                "this is not text, since it holds zero bytes",
+                "if it is UTF-16 without a byte-order mark, pass " + said("encoding", "utf-16-le"),
+            )
+
+    @property
+    def _newline(self) -> bytes:
+        return b"\n" if b"\n" in self._begin else b"\r"
+
+    def _header(self, usual: str) -> tuple[tuple[str, ...], int]:
+        """Return the names, and how many lines to skip; find out what separates values."""
+        dialect = self.dialect
+        if not self._complete and self._newline not in self._begin:
+            reason = f"its first line is longer than {BLOCK // 2**20} MiB"
+            raise self._error(reason, "check the ends of its lines")
+        text = self._first_records()
+        sep = dialect.sep
+        if sep is None:
+            sep = separator_of(text, usual, dialect, self._error, public=self._public)
+        self.dialect = dialect = replace(dialect, sep=sep)
+        names, skipped = self._first_record(text)
+        if any(map(is_escaped, names)):
+            raise self._not_encoded()
+        if dialect.names is not None:
+            return dialect.names, dialect.skip_after
+        if dialect.numbered:
+            return tuple(f"f{i}" for i in range(len(names))), dialect.skip_after
+        self._check_header(names, text)
+        if self._complete:  # nothing below would say it as well
+            self._refuse_stray_marks(self._begin)
+        return names, skipped + dialect.skip_after
+
+    def _first_record(self, text: str) -> tuple[tuple[str, ...], int]:
+        """Return the values of the first line that is not empty, and how many lines were read."""
+        assert self.dialect.sep is not None
+        try:
+            for number, line in enumerate(records_of(text, self.dialect.sep, self.dialect), 1):
+                if line:
+                    return tuple(line), number
+        except csv.Error:
+            raise self._error("its header cannot be read", "check its quotation marks") from None
+        named = self._place != STDIN
+        remedy = "check the name and the folder" if named else "check what writes to it"
+        raise self._error("it is empty", remedy)
+
+    def _check_header(self, names: tuple[str, ...], text: str) -> None:
+        """Refuse a first line that is separated by something else, or that is a record."""
+        first = re.split(r"[\r\n]", text.strip(), maxsplit=1)[0].strip()
+        shown = f", {safe_repr(first)}" if self._public else ""
+        others = separators_in(text, self.dialect)
+        if len(names) == 1 and others:
+            remedy = "say what separates its columns: pass "
+            remedy += said("sep", others[0] if self._public else ";")
+            raise self._error(f"its header is one column{shown}", remedy)
+        if is_record(names):
+            raise self._error(f"its first line{shown} holds no names", "write a header above it")
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield the text in blocks that end where a record does."""
+        newline, block = self._newline, self._begin
+        while True:
+            raw = self._read()
+            more = self._decoded(raw)
+            if not raw:
+                block += more
+                if not block.endswith((b"\n", b"\r")):  # or pyarrow would not find the end of a
+                    block += newline  # header without records
+            end = self._end_of_records(block, newline) if raw else len(block)
+            if end:
+                self._refuse_stray_marks(block[:end])
+                yield block[:end]
+            elif len(block) > LONGEST_RECORD:
+                reason = f"a record is longer than {LONGEST_RECORD // 2**20} MiB"
+                remedy = "check its quotation marks and the ends of its lines"
+                raise self._error(reason, remedy, self._records + 1)
+            if not raw:
+                return
+            block = block[end:] + more
+
+    def _unescaped(self, block: bytes) -> bytes:
+        """Return a block of the same length, in which escaped characters mean nothing."""
+        if self.dialect.escape is None:
+            return block
+        return re.sub(re.escape(self.dialect.escape.encode()) + b".", b"__", block, flags=re.S)
+
+    def _end_of_records(self, block: bytes, newline: bytes) -> int:
+        """Return where the last complete record ends: a newline outside quotation marks."""
+        plain, quote = self._unescaped(block), (self.dialect.quote or "").encode()
+        if not quote:
+            return plain.rfind(newline) + 1
+        marks, end = plain.count(quote), len(plain)
+        while (newline_at := plain.rfind(newline, 0, end)) >= 0:
+            marks -= plain.count(quote, newline_at, end)
+            if marks % 2 == 0:
+                return newline_at + 1
+            end = newline_at
+        return 0
+
+    def _refuse_stray_marks(self, block: bytes) -> None:
+        """Refuse quotation marks but those around a value, and those written twice in it.
+
+        Parsers differ about others, and where such a mark closes, all records in between are
+        one. A block without them ends where a record does, whoever looks.
+        """
+        quote, sep = (self.dialect.quote or "").encode(), self.dialect.sep or ""
+        if not quote or quote not in block:
+            return
+        mark, ends = re.escape(quote), re.escape(sep.encode()) + rb"\r\n"
+        quoted = rb"(?:\A|(?<=[%b]))%b(?:[^%b]++|%b%b)*+%b(?=[%b]|\Z)"
+        quoted %= ends, mark, mark, mark, mark, mark, ends
+        plain = re.sub(quoted, b"_", self._unescaped(block))
+        if quote in plain:
+            above = re.match(rb"(?s:.*[\r\n])?", plain[: plain.index(quote)])
+            lines = above[0].splitlines() if above else []
+            reason = "a quotation mark is not closed, or stands inside an unquoted value"
+            remedy = "quote the value, and double the mark inside it"
+            raise self._error(reason, remedy, self._above + sum(map(self._is_row, lines)) + 1)
+
+    @property
+    def _above(self) -> int:
+        """How many rows are above this block; the header is row 0."""
+        header = not (self._records or self.dialect.names or self.dialect.numbered)
+        return self._records - header
+
+    def _is_row(self, line: Any) -> bool:
+        """Return whether a line is a record: an empty one is so in a text of one column."""
+        return bool(line) or len(getattr(self, "names", ())) == 1
+
+    def _parsed(self, block: bytes, skipped: int, places: Sequence[int]) -> Any:
+        """Return the columns at some places of one block, as batches of text.
+
+        The block is copied to Arrow's own memory: its threads may outlive the interpreter, and one
+        that let go of a Python object then would abort the process.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        broken: list[int] = []
+
+        def refuse(row: Any) -> str:
+            broken.append(row.actual_columns)
+            return "error"
+
+        chosen, dialect = [str(place) for place in places], self.dialect
+        memory = pa.allocate_buffer(len(block))
+        memoryview(memory).cast("B")[:] = block
+        try:
+            return arrow.read_csv(
+                pa.BufferReader(memory),
+                arrow.ReadOptions(
+                    use_threads=False,
+                    block_size=len(block) + 1,
+                    column_names=[str(i) for i in range(len(self.names))],
+                    skip_rows_after_names=skipped,
+                ),
+                arrow.ParseOptions(
+                    delimiter=dialect.sep,
+                    quote_char=dialect.quote or False,
+                    escape_char=dialect.escape or False,
+                    newlines_in_values=True,
+                    # Of one column it is a record without a value.
+                    ignore_empty_lines=len(self.names) > 1,
+                    invalid_row_handler=refuse,
+                ),
+                arrow.ConvertOptions(
+                    include_columns=chosen,
+                    column_types=dict.fromkeys(chosen, pa.string()),
+                    null_values=[*MISSING],
+                    strings_can_be_null=True,
+                ),
+            ).to_batches()
+        except pa.ArrowInvalid as error:  # its text may hold a record: ours says what to do
+            trouble = str(error)
+        if broken:
+            raise self._ragged(block, broken[0])
+        if "UTF8" in trouble:
+            raise self._undecodable(block, places)
+        raise self._error("it cannot be read as records", "check that it is a valid text table")
+
+    def _ragged(self, block: bytes, values: int) -> InputError:
+        """Return the error of a record with more or fewer values than there are names."""
+        width = len(self.names)
+        row, _ = self._first(block, lambda record: len(record) != width)
+        counts = f": {values} instead of {width}" if self._public else ""
+        reason = f"a record has more or fewer values than the header has names{counts}"
+        remedy = "check its quotation marks and what separates its values"
+        return self._error(reason, remedy, row)
+
+    def _undecodable(self, block: bytes, places: Sequence[int]) -> InputError:
+        """Return the error of a value that is not in the encoding of the text."""
+
+        def is_wrong(record: Sequence[str]) -> bool:
+            return any(map(is_escaped, _at(record, places)))
+
+        row, record = self._first(block, is_wrong)
+        wrong = [place for place in places if any(map(is_escaped, _at(record, [place])))]
+        return self._not_encoded(row, self.names[wrong[0]] if wrong else "")
+
+    def _first(
+        self, block: bytes, is_wrong: Callable[[Sequence[str]], bool]
+    ) -> tuple[int, Sequence[str]]:
+        """Return the row of the first wrong record of a block, and the record; row 0 for none."""
+        assert self.dialect.sep is not None
+        row, text = self._above, block.decode(PLAIN, "surrogateescape")
+        try:
+            for record in filter(self._is_row, records_of(text, self.dialect.sep, self.dialect)):
+                row += 1
+                if row > 0 and is_wrong(record):
+                    return row, record
+        except csv.Error:  # a value is too long for this reader
+            pass
+        return 0, ()
+
+
+def _is_plain(encoding: str | None) -> bool:
+    return codecs.lookup(encoding or PLAIN).name in ("ascii", "utf-8", "utf-8-sig")
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder(encoding)("surrogateescape")
+
+
+def _at(record: Sequence[str], places: Sequence[int]) -> list[str]:
+    return [record[place] for place in places if place < len(record)]
