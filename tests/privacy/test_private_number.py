@@ -348,13 +348,14 @@ class TestGaps:
         assert kept[0] == 12.5
 
 
-class TestGroups:
-    given = {"epsilon": 4.0, "bounds": BOUNDS, "categories": {"ward": WARDS}, "by": "ward"}
+BY_WARD = {"epsilon": 4.0, "bounds": BOUNDS, "categories": {"ward": WARDS}, "by": "ward"}
 
+
+class TestGroups:
     def test_each_group_has_a_result_of_its_own(self, rng):
         table = hospital(6000, rng)
         of = {"geriatrics": 800, "surgery": 900, "medicine": 1000}
-        found = dpmic.release("age", "stay", data=table, at_least=of, missing="drop", **self.given)
+        found = dpmic.release("age", "stay", data=table, at_least=of, missing="drop", **BY_WARD)
         assert list(found) == WARDS
         assert len(found) == 3
         assert 3.99 < found.epsilon <= 4.0
@@ -389,7 +390,7 @@ class TestGroups:
         table = hospital(6000, rng)
         ledger = dpmic.Ledger(tmp_path / "l", epsilon=10)
         asked = {
-            **self.given,
+            **BY_WARD,
             "top": 1,
             "at_least": 800,
             "missing": "drop",
@@ -417,7 +418,7 @@ class TestGroups:
         ids=str,
     )
     def test_wrong_groups_are_refused(self, options, words, rng):
-        given = {**self.given, "at_least": 300, **options}
+        given = {**BY_WARD, "at_least": 300, **options}
         with pytest.raises(dpmic.DpmicError, match=words):
             dpmic.release("age", "stay", data=hospital(600, rng), **given)
 

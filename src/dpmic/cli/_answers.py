@@ -153,8 +153,9 @@ def groups(result: results.Groups) -> Answer:
     from dpmic.results.uncertainty import NOISE_COVERS
 
     lines = [tuple(row.values()) for row in result.rows()]
+    cost = format_ceil(result.epsilon)
     return Answer(
-        title=f"Private scores by {result.by}, for epsilon = {format_ceil(result.epsilon)} together",
+        title=f"Private scores by {result.by}, for epsilon = {cost} together",
         heads=(result.by, *PAIR_HEADS),
         rows=[list(map(_short, row)) for row in lines],
         below=[f"Noise interval: {NOISE_COVERS}.", result.guarantee],

@@ -18,6 +18,8 @@ from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 if TYPE_CHECKING:
     import pyarrow
 
+    from dpmic.privacy.query import Terms
+
 End = float | str | date
 Ends = tuple[End, End]
 
@@ -26,51 +28,71 @@ UNSAID = Written()
 IN_MEMORY = 2**28
 """Bytes of columns that are loaded even where counts suffice, since that is faster."""
 
-PAIR = 2**20
-"""Bytes that the counts of a pair usually take: columns that take less are loaded, too."""
+PAIR = 2**23
+"""Bytes that the counts of a pair may take: columns that take less are loaded, too."""
 
 
-def read(
-    file: str,
-    columns: Sequence[str] | None,
-    written: Written = UNSAID,
-    *,
-    person: str | None = None,
-    private: bool = False,
-) -> pyarrow.Table:
-    """Load columns of numbers, all by default, and the one that names people."""
+def read(file: str, columns: Sequence[str] | None, written: Written = UNSAID) -> pyarrow.Table:
+    """Load columns of a file that is not private, all by default."""
     from dpmic.data import load
 
-    _check(columns, person, private)
     otherwise = (
         "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
     )
-    labels = () if person is None else (person,)
-    options = {"labels": labels, "private": private, "otherwise": otherwise}
     with reading() as tell:
-        return _reader(load, private)(
-            file, columns, dialect=written.dialect, tell=tell, note=note, **options
+        return load(
+            file, columns, dialect=written.dialect, tell=tell, note=note, otherwise=otherwise
         )
 
 
-def counted(
-    file: str,
-    columns: Sequence[str],
-    written: Written = UNSAID,
-    *,
-    person: str | None = None,
-    private: bool = False,
-) -> Any:
+def counted(file: str, columns: Sequence[str], written: Written = UNSAID) -> Any:
     """Return what a command passes as data where counts on fixed grids suffice.
 
     The rows of a large file are not loaded: they are read batch by batch where they are counted.
-    But people are told apart in memory alone, and standard input is read only once.
+    But standard input is read only once.
     """
-    _check(columns, person, private)
-    rows = None
-    if file != "-" and person is None:
-        rows = _large(file, len(columns), written, private)
-    return read(file, columns, written, person=person, private=private) if rows is None else rows
+    rows = None if file == "-" else _large(file, len(columns), written, private=False)
+    return read(file, columns, written) if rows is None else rows
+
+
+def private(
+    file: str,
+    ends: Mapping[str, Any],
+    terms: Terms,
+    written: Written = UNSAID,
+    *,
+    counts: bool = True,
+) -> Any:
+    """Load the columns of a private command, by what was said of each; nothing is inferred.
+
+    Those with categories, groups and people are text, those with dates as bounds are dates, and
+    all others numbers. Where ``counts`` on fixed grids suffice, a large file of numbers is not
+    loaded but read batch by batch.
+    """
+    from dpmic.data import load
+
+    nominal = list(terms.categories or ())
+    columns = [*ends, *(name for name in nominal if name not in ends and name != terms.by)]
+    _check(columns, terms.person)
+    labels = dict.fromkeys(name for name in (terms.person, *nominal, terms.by) if name is not None)
+    dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
+    if counts and file != "-" and not labels and not dates and terms.gaps.rule == "refuse":
+        rows = _large(file, len(columns), written, private=True)
+        if rows is not None:
+            return rows
+    told: dict[str, Any] = {"labels": tuple(labels), "private": True}
+    if dates:
+        told["dates"] = tuple(dates)
+    with reading() as tell:
+        return _reader(load, private=True)(
+            file,
+            [name for name in columns if name not in labels],
+            dialect=written.dialect,
+            tell=tell,
+            note=note,
+            otherwise="list its categories: --categories NAME=A,B,...",
+            **told,
+        )
 
 
 def _large(file: str, columns: int, written: Written, private: bool) -> Any:
@@ -101,12 +123,12 @@ def _reader(call: Callable[..., Any], private: bool) -> Callable[..., Any]:
     return guarded(call)
 
 
-def _check(columns: Sequence[str] | None, person: str | None, private: bool) -> None:
-    if person is not None and columns is not None and person in columns:
+def _check(columns: Sequence[str], person: str | None) -> None:
+    if person is not None and person in columns:
         raise ParameterError(
             f"--person {person}", "this column is a variable, too", "name a column of identifiers"
         )
-    if private and columns is not None and len(set(columns)) < len(columns):
+    if len(set(columns)) < len(columns):
         raise ParameterError(
             f"column {safe_repr(columns[0])}", "it is named twice", "name two columns that differ"
         )
@@ -204,16 +226,18 @@ def _number(text: str) -> Any:
         return text
 
 
-def bounds_of_pair(
-    written: Sequence[str] | None, file: Path | None, x: str, y: str
+def bounds_of(
+    written: Sequence[str] | None, file: Path | None, columns: Sequence[str]
 ) -> dict[str, Ends]:
-    """Return the intervals of two columns; others are refused, but in a file ignored."""
+    """Return the intervals of some columns; others are refused, but in a file ignored."""
     for name in bounds(written, None):
-        if name not in (x, y):
+        if name not in columns:
             raise ParameterError(
-                f"--bounds {name}", "that column is not scored", f"give those of {x} and {y}"
+                f"--bounds {name}",
+                "no numbers of that column are scored",
+                f"give those of {' and '.join(columns)}",
             )
-    return of_columns([x, y], bounds(written, file))
+    return of_columns(columns, bounds(written, file))
 
 
 def of_columns(columns: Sequence[str], known: Mapping[str, Ends]) -> dict[str, Ends]:

@@ -166,6 +166,17 @@ class Records:
         ),
     ] = None
 
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What the query is told."""
+        from dpmic.cli import _inputs
+
+        return {
+            "categories": _inputs.categories(self.categories),
+            "missing": _inputs.missing(self.missing.value, self.fill),
+            "complete": self.complete,
+        }
+
 
 @dataclass(frozen=True)
 class Grouping:
@@ -183,6 +194,13 @@ class Grouping:
             metavar="GROUP=N", help="People you promise to be in a group, or N in each; repeatable."
         ),
     ] = None
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What the query is told."""
+        from dpmic.cli import _inputs
+
+        return {"by": self.by, "at_least": _inputs.at_least(self.at_least)}
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,7 @@ def independence(
 
     unit = o.Unit(one_row, person)
     consent = Consent.sought(unit, account, yes, several=False, epsilon=epsilon)
-    who = consent.terms.person
-    table = _inputs.read(file, [x, y], written, person=who, private=True)
+    table = _inputs.private(file, {x: None, y: None}, consent.terms, written, counts=False)
     query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
     consent.publish(out, "testing", query, _answers.published)
 

@@ -58,6 +58,8 @@ def release(
     c: Annotated[float | None, typer.Option(help="Master parts for each part.")] = None,
     *,
     written: o.Written,
+    records: o.Records,
+    grouping: o.Grouping,
     unit: o.Unit,
     account: o.Account,
     allow_noisy: o.AllowNoisy = False,
@@ -72,15 +74,18 @@ def release(
     from dpmic.privacy.release import prepare
 
     out.check(file, bounds_file, account.ledger)
+    which = {**records.terms, **grouping.terms}
     ends = None
     if mechanism is not Mechanism.mice_laplace:
-        ends = _inputs.bounds_of_pair(bounds, bounds_file, x, y)
+        numeric = [name for name in (x, y) if name not in (which["categories"] or ())]
+        ends = _inputs.bounds_of(bounds, bounds_file, numeric)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
-    consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
-    # Ranks need all records; counts do not.
-    reader = _inputs.read if mechanism is Mechanism.mice_laplace else _inputs.counted
-    table = reader(file, [x, y], written, person=consent.terms.person, private=True)
+    consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy, **which)
+    # Ranks need all records, and so does looking for where they lie; counts do not.
+    counts = mechanism is not Mechanism.mice_laplace and axes is not o.Axes.wide
+    wanted = dict.fromkeys((x, y)) if ends is None else ends
+    table = _inputs.private(file, wanted, consent.terms, written, counts=counts)
     given = {"axes": axes and axes.value, "cap": cap, "B": cells, "c": c}
     grids = {key: value for key, value in given.items() if value is not None}
     terms, kind = consent.terms, mechanism.value
@@ -89,8 +94,10 @@ def release(
         out,
         "publishing",
         query,
-        lambda result: _answers.published(result, estimate=estimate),
-        expected={} if grids else _expected(query),
+        _answers.groups
+        if grouping.by
+        else lambda result: _answers.published(result, estimate=estimate),
+        expected={} if grids or grouping.by else _expected(query),
         estimate=estimate,
     )
 
@@ -102,7 +109,7 @@ def _expected(query: ReleaseQuery) -> dict[str, str]:
     terms = query.terms
     try:
         row = plan(
-            query.n,
+            query.n if query.size is None else query.size.least,
             terms.epsilon,
             rows_per_person=terms.rows_per_person,
             allow_large_epsilon=terms.allow_large_epsilon,
@@ -138,6 +145,6 @@ def bounds(
 
     out.check()
     consent = Consent.sought(unit, account, yes, epsilon=epsilon)
-    table = _inputs.read(file, [column], written, person=consent.terms.person, private=True)
+    table = _inputs.private(file, {column: None}, consent.terms, written, counts=False)
     query = prepare(column, consent.terms, data=table, coverage=coverage, failure=failure)
     consent.publish(out, "searching", query, _answers.bounds)

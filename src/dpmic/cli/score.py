@@ -56,7 +56,7 @@ def score(
     out.check(file, bounds_file)
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "missing": missing.value}
     if statistic is o.Statistic.micr:
-        ends = _inputs.bounds_of_pair(bounds, bounds_file, x, y)
+        ends = _inputs.bounds_of(bounds, bounds_file, [x, y])
         options["bounds"] = (ends[x], ends[y])
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")

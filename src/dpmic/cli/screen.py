@@ -42,6 +42,8 @@ def screen(
     axes: o.AxesOption = None,
     *,
     written: o.Written,
+    records: o.Records,
+    grouping: o.Grouping,
     unit: o.Unit,
     account: o.Account,
     allow_noisy: o.AllowNoisy = False,
@@ -51,27 +53,31 @@ def screen(
 ) -> None:
     """Publish the strongest pairs of columns privately.
 
-    The columns that have bounds take part. The plan is shown, and nothing is spent before you
-    agree.
+    The columns that have bounds or categories take part. The plan is shown, and nothing is spent
+    before you agree.
     """
     out.check(file, bounds_file, account.ledger)
     own = _own(top, every, split, delta)
     ends = _inputs.bounds(bounds, bounds_file)
-    if not ends:
+    which = {**records.terms, **grouping.terms}
+    if not ends and not which["categories"]:
         raise ParameterError(
-            "--bounds", "the columns that take part need them", "add --bounds age=0:120 for each"
+            "--bounds",
+            "the columns that take part need them, or categories",
+            "add --bounds age=0:120 or --categories ward=a,b for each",
         )
-    consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy)
-    person = consent.terms.person
-    table = _inputs.counted(file, list(ends), written, person=person, private=True)
+    if every and grouping.by is not None:
+        raise ParameterError("--by", "groups are screened with --top", "pass --top 5, not --all")
+    consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy, **which)
+    table = _inputs.private(file, ends, consent.terms, written, counts=axes is not o.Axes.wide)
     shared = {"bounds": ends, "target": target, "axes": axes and axes.value}
     query = _query(table, consent.terms, {**shared, **own})
     consent.publish(
         out,
         "publishing",
         query,
-        lambda result: _answers.pairs(result, estimate),
-        expected={} if split or axes else _expected(query, top, delta),
+        _answers.groups if grouping.by else lambda result: _answers.pairs(result, estimate),
+        expected={} if split or axes or grouping.by else _expected(query, top, delta),
         estimate=estimate,
     )
 
@@ -95,7 +101,7 @@ def _expected(query: Any, top: int | None, delta: float) -> dict[str, str]:
 
     terms, candidates = query.terms, len(query.table.pairs)
     planned = plan(
-        query.n,
+        query.setting.size.least,
         terms.epsilon,
         candidates=candidates,
         top=top,

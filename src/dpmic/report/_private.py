@@ -56,8 +56,10 @@ def screening(result: Screening, estimate: bool) -> Content:
 
 def groups(result: Groups) -> Content:
     """Show each group, one after the other."""
-    shown = {Release: release, Screening: screening}
-    each = [(group, shown[type(own)](own, False)) for group, own in result.items()]
+    each = [
+        (group, release(own, False) if isinstance(own, Release) else screening(own, False))
+        for group, own in result.items()
+    ]
     parts = tuple(
         Part(f"{result.by} {group}: {part.heading}", part.markup)
         for group, content in each
