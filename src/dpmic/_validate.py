@@ -345,8 +345,9 @@ def domain(value: object, name: str) -> Domain:
     ((0.0, 120.0), Categories(labels=('a', 'b')))
     """
     members = value.tolist() if isinstance(value, np.ndarray) else value
-    texts = isinstance(members, list | tuple) and all(isinstance(own, str) for own in members)
-    dates = texts and all(moment(own) is not None for own in members)
+    listed = list(members) if isinstance(members, list | tuple) else []
+    texts = bool(listed) and all(isinstance(own, str) for own in listed)
+    dates = texts and all(moment(own) is not None for own in listed)
     if isinstance(value, Categories) or (texts and not dates):
         return categories(value, name)
     return interval(value, name)

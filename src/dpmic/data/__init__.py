@@ -27,6 +27,7 @@ from dpmic.data._tables import (
     read_variables,
     refuse_single,
     series_name,
+    with_domains,
 )
 from dpmic.data._variables import Variable
 
@@ -57,6 +58,7 @@ __all__ = [
     "refuse_single",
     "series_name",
     "stream",
+    "with_domains",
 ]
 
 ENGINES = (DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)
