@@ -7,7 +7,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -344,9 +344,10 @@ def domain(value: object, name: str) -> Domain:
     >>> domain((0, 120), "age"), domain(["a", "b"], "ward")
     ((0.0, 120.0), Categories(labels=('a', 'b')))
     """
-    members: Any = value.tolist() if isinstance(value, np.ndarray) else value
-    texts = isinstance(members, list | tuple) and all(isinstance(own, str) for own in members)
-    dates = texts and all(moment(own) is not None for own in members)
+    members = value.tolist() if isinstance(value, np.ndarray) else value
+    listed = list(members) if isinstance(members, list | tuple) else []
+    texts = bool(listed) and all(isinstance(own, str) for own in listed)
+    dates = texts and all(moment(own) is not None for own in listed)
     if isinstance(value, Categories) or (texts and not dates):
         return categories(value, name)
     return interval(value, name)

@@ -6,37 +6,25 @@ scikit-learn itself is not imported.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate
-from dpmic.all_pairs import significance
-from dpmic.all_pairs.significance import (
-    MASTER_FACTOR,
-    MOST_CELLS,
-    Null,
-    PermutationPlan,
-    Pools,
-)
+from dpmic._validate import Categories
+from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.all_pairs.work import Side, Work
-from dpmic.data import LEAST_RECORDS, Source, find_all, read_all
-from dpmic.errors import InputError, ParameterError, safe_repr
+from dpmic.data import LEAST_RECORDS, Source, Variable, find_all, read_all, read_variables
+from dpmic.errors import InputError, safe_repr
 from dpmic.results import Pairing
-from dpmic.statistics.family import Method, refuse_large_unconstrained
-from dpmic.statistics.grids import MassAxis
-from dpmic.statistics.search import xlogx_table
-from dpmic.statistics.significance import AT_ONCE, permuted
+from dpmic.statistics.family import Method
 
 __all__ = ["mic_classif", "mic_regression", "tic_classif", "tic_regression"]
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
+T = TypeVar("T")
 Generator = np.random.Generator | int | None
 ROW = (list, tuple, np.ndarray)
 
@@ -50,7 +38,7 @@ def mic_regression(
     ----------
     X : array-like of shape (n, columns)
         A numpy array, a list of rows, or a pandas, polars or pyarrow table, of finite numbers,
-        booleans and ordered categories.
+        dates, ordered categories, and nominal columns: text, booleans, other categories.
     y : array-like of shape (n,) or (n, 1)
         Finite numbers, at least 4.
     alpha : float
@@ -73,20 +61,18 @@ def mic_regression(
     >>> mic_regression(X, X[:, 0] ** 2).round(2)
     array([0.98, 0.04])
     """
-    names, columns, target = _numbers(X, y)
-    one, other = Side(names, columns, (None,) * len(columns)), Side(("y",), (target,), (None,))
-    return Work(Method("mice", alpha, B, c), one, other, Pairing(len(columns), 1)).scores()
+    return _scores(*_numbers(X, y), Method("mice", alpha, B, c))
 
 
 def mic_classif(
     X: Any, y: Any, *, alpha: float = 0.6, B: float | None = None, c: float = 15
 ) -> Floats:
-    """Score each column of X by its dependence with the class y.
+    """Score each column of X by its dependence with the class y: MICe of a nominal column.
 
-    Every class is one fixed row; classes have no order. The column is cut into k parts that
-    tell most about the class, out of a master of c times the largest k parts of equal mass. The
-    score is the largest I(k) / log2 min(k, classes) over all k >= 2 with k * classes <= B,
-    where I(k) is the mutual information in bits.
+    Every class is one fixed row; classes have no order. A column of numbers is cut into k parts,
+    for all k >= 2 with k * classes <= B: into parts of equal mass where k is at least the number
+    of classes, and else into those that tell most about the class. The score is the largest
+    I(k) / log2 min(k, classes), where I(k) is the mutual information in bits.
 
     Parameters
     ----------
@@ -95,12 +81,8 @@ def mic_classif(
     y : array-like of shape (n,) or (n, 1)
         Class labels: text, integers, booleans or categories, of two classes or more, and
         of no more than half as many classes as records.
-    alpha : float
-        The exponent in B = max(n ** alpha, 2 * classes), in (0, 1].
-    B : float, optional
-        The most cells a grid may have, at least 2 * classes; overrides ``alpha``.
-    c : float
-        The master factor: how much finer the master is than the largest grid, at least 1.
+    alpha, B, c : float
+        As for :func:`mic_regression`; B is at least 2 * classes.
 
     Returns
     -------
@@ -114,13 +96,9 @@ def mic_classif(
     >>> from dpmic.feature_selection import mic_classif
     >>> X = np.random.default_rng(7).uniform(-1, 1, (500, 2))
     >>> mic_classif(X, np.where(abs(X[:, 0]) < 0.5, "inside", "outside")).round(2)
-    array([1. , 0.14])
+    array([0.94, 0.03])
     """
-    columns, codes, classes = _labelled(X, y)
-    most = _most_parts(codes.size, classes, alpha=alpha, B=B)
-    master = _master(codes.size, most, c)
-    pairs = (ClassPair.of(values, codes, most, master) for values in columns)
-    return np.array([np.clip(pair.scores().max(), 0.0, 1.0) for pair in pairs])
+    return _scores(*_labelled(X, y), Method("mice", alpha, B, c))
 
 
 def tic_regression(
@@ -155,12 +133,8 @@ def tic_regression(
     >>> pvalues.round(3)
     array([0.001, 0.474])
     """
-    null = Null(PermutationPlan.of(permutations, rng, pooled=True))
-    _, columns, target = _numbers(X, y)
-    other = significance.refined(target)
-    found = [null.compare(significance.refined(values), other, 0) for values in columns]
-    scores, pvalues = np.transpose(found)
-    return scores, pvalues
+    plan = PermutationPlan.of(permutations, rng, pooled=True)
+    return _tests(*_numbers(X, y), plan)
 
 
 def tic_classif(
@@ -169,7 +143,8 @@ def tic_classif(
     """Test each column of X for independence of the class y.
 
     The statistic is the sum of I(k) / log2 min(k, classes) over all k of :func:`mic_classif`, with
-    B = max(9, 2 * classes) and c = 5. It is compared with the same of random permutations.
+    B = max(9, 2 * classes) and c = 5. It is compared with the same of random permutations, as
+    :func:`dpmic.independence_test` does.
 
     Parameters
     ----------
@@ -191,99 +166,28 @@ def tic_classif(
     >>> y = abs(X[:, 0]) < 0.5
     >>> scores, pvalues = tic_classif(X, y, permutations=999, rng=0)
     >>> pvalues.round(3)
-    array([0.001, 0.805])
+    array([0.001, 0.433])
     """
-    pools = Pools(PermutationPlan.of(permutations, rng, pooled=True))
-    columns, codes, classes = _labelled(X, y)
-    most = max(MOST_CELLS // classes, 2)
-    pairs = [ClassPair.of(values, codes, most, MASTER_FACTOR * most) for values in columns]
-    scores = np.array([pair.scores().sum() for pair in pairs])
-    each = zip(pairs, scores, strict=True)
-    return scores, np.array([pools.pool(p.pattern, p.null).pvalue(score) for p, score in each])
+    plan = PermutationPlan.of(permutations, rng, pooled=True)
+    return _tests(*_labelled(X, y), plan)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassPair:
-    """The class of each record, and its part of a master that at most ``most`` parts are made of.
-
-    Every class is a fixed row, without an order.
-    """
-
-    classes: Codes
-    parts: Codes
-    most: int
-
-    @classmethod
-    def of(cls, values: Floats, classes: Codes, most: int, master: float) -> ClassPair:
-        """Cut a column into a master of at most so many parts of equal mass."""
-        axis = MassAxis.grouped(values)
-        parts = np.searchsorted(axis.master(master), axis.atoms, side="right") - 1
-        return cls(classes, parts.astype(np.int32), most)
-
-    def scores(self) -> Floats:
-        """Return I(k) / log2 min(k, classes) for k = 2 up to the most, I(k) the largest in bits."""
-        shape = tuple(size.size for size in self._margins)
-        places = np.ravel_multi_index((self.classes, self.parts), shape)
-        table = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
-        # Sums are taken class by class; in this order no names and no order of records matter.
-        return self._bits(table[np.lexsort(table.T)]) / self._logs
-
-    @property
-    def pattern(self) -> bytes:
-        """All that the null of the total depends on: how many records each class and part has."""
-        return repr((self.most, *(size.tolist() for size in self._margins))).encode()
-
-    def null(self, permutations: int, generator: np.random.Generator) -> Floats:
-        """Return the sum of the scores of random permutations; the pattern decides the draws."""
-        classes, parts = (
-            np.repeat(np.arange(size.size, dtype=np.int32), size) for size in self._margins
-        )
-        most = max(AT_ONCE // (self._margins[0].size * self._margins[1].size), 1)
-        drawn = permuted(classes, parts, permutations, generator, most)
-        bits = np.array([self._bits(table) for tables in drawn for table in tables])
-        totals: Floats = (bits / self._logs).sum(axis=1)
-        return totals
-
-    @cached_property
-    def _margins(self) -> tuple[Counts, Counts]:
-        """The sizes of the classes, which have no order, and of the parts."""
-        return np.sort(np.bincount(self.classes)), np.bincount(self.parts)
-
-    @cached_property
-    def _logs(self) -> Floats:
-        logs: Floats = np.log2(np.minimum(np.arange(2, self.most + 1), self._margins[0].size))
-        return logs
-
-    def _bits(self, table: NDArray[Any]) -> Floats:
-        """Return I(k) of a table of counts [class, part]."""
-        counts, xlogx = np.ascontiguousarray(table, np.int32), xlogx_table(self.parts.size)
-        found: Floats = _kernels.tiled.information(counts, self.most, xlogx)[2:]
-        return found
+def _scores(
+    names: tuple[str, ...], columns: tuple[Variable, ...], target: Variable, method: Method
+) -> Floats:
+    """Score every column with the target."""
+    one, other = Side(names, columns, (None,) * len(columns)), Side(("y",), (target,), (None,))
+    return Work(method, one, other, Pairing(len(columns), 1)).scores()
 
 
-def _most_parts(n: int, classes: int, *, alpha: object, B: object) -> int:
-    """Return the largest k with k * classes <= B, where an unset B allows for k = 2."""
-    cells = _validate.cells(n, alpha, B)
-    if B is not None and cells < 2 * classes:
-        raise ParameterError(
-            f"B = {safe_repr(B)}",
-            f"the smallest grid has 2 parts for each of {classes} classes",
-            f"pass B of at least {2 * classes}, or leave it out",
-        )
-    return max(math.floor(cells) // classes, 2)
-
-
-def _master(n: int, parts: int, c: object) -> float:
-    """Return how many parts of equal mass a column is cut into before the search."""
-    factor = _validate.master_factor(c)
-    refuse_large_unconstrained(n, factor)
-    if math.isfinite(factor) and min(factor * parts, n) > _validate.MAX_MASTER:
-        raise ParameterError(
-            f"c = {factor:g} with grids of {parts} parts",
-            f"a master would have more than {_validate.MAX_MASTER} parts",
-            "pass a smaller c, B or alpha",
-        )
-    return factor * parts
+def _tests(
+    names: tuple[str, ...], columns: tuple[Variable, ...], target: Variable, plan: PermutationPlan
+) -> tuple[Floats, Floats]:
+    """Test every column with the target; equal nulls share their permutations."""
+    null = Null(plan)
+    pairs = (plan.refined_pair(own, target) for own in columns)
+    scores, pvalues = np.transpose([null.compare(*pair, 0) for pair in pairs])
+    return scores, pvalues
 
 
 def _find(X: Any) -> Source:
@@ -330,48 +234,58 @@ def _flat(what: str) -> InputError:
     )
 
 
-def _numbers(X: Any, y: Any) -> tuple[tuple[str, ...], tuple[Floats, ...], Floats]:
+def _numbers(X: Any, y: Any) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
     """Read the columns of X, with their names, and a target of numbers."""
+    found, target = _find(X), _single(y)
+    columns = _read(found)
+    values = _explained(lambda: read_all(Source((target,), ("y",), named=True))[0])
+    _check_lengths(columns, values.size)
+    return found.names, columns, Variable(values)
+
+
+def _labelled(X: Any, y: Any) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
+    """Read the columns of X, with their names, and a target of classes."""
+    target = _classes(y)
     found = _find(X)
-    both = replace(found, columns=(*found.columns, _single(y)), names=(*found.names, "y"))
-    *columns, target = _read(both)
-    return found.names, tuple(columns), target
+    columns = _read(found)
+    _check_lengths(columns, target.values.size)
+    return found.names, columns, target
 
 
-def _labelled(X: Any, y: Any) -> tuple[list[Floats], Codes, int]:
-    """Read the columns of X, each record's class, numbered from 0 on, and how many there are."""
-    codes, classes = _classes(y)
-    columns = _read(_find(X))
-    if columns[0].size != codes.size:
+def _check_lengths(columns: tuple[Variable, ...], size: int) -> None:
+    n = columns[0].values.size
+    if n != size:
         raise InputError(
             "X, y",
-            f"their lengths differ, {columns[0].size} and {codes.size}",
-            "pass one row of X for each label",
+            f"their lengths differ, {n} and {size}",
+            "pass one row of X for each value of y",
         )
-    return columns, codes, classes
 
 
-def _read(source: Source) -> list[Floats]:
+def _read(source: Source) -> tuple[Variable, ...]:
     """Read complete columns of one length, of at least four records."""
+    columns = _explained(lambda: read_variables(source))
+    n = columns[0].values.size
+    if n < LEAST_RECORDS:
+        raise InputError(
+            f"X has {n} rows", f"a score needs at least {LEAST_RECORDS} records", "pass more data"
+        )
+    return columns
+
+
+def _explained(read: Callable[[], T]) -> T:
+    """Read columns; errors name no option that a score function does not have."""
     try:
-        columns = read_all(source)
+        return read()
     except InputError as error:
         if "missing=" not in error.remedy:
             raise
-        # An option that a score function does not have.
         remedy = "replace such values (SimpleImputer fills missing ones) or leave their records out"
         raise InputError(error.value, error.reason, remedy) from None
-    if columns[0].size < LEAST_RECORDS:
-        raise InputError(
-            f"X has {columns[0].size} rows",
-            f"a score needs at least {LEAST_RECORDS} records",
-            "pass more data",
-        )
-    return list(columns)
 
 
-def _classes(y: Any) -> tuple[Codes, int]:
-    """Return each record's class, numbered from 0 on, and how many classes there are."""
+def _classes(y: Any) -> Variable:
+    """Return the classes as a nominal column: two or more, and half as many as records at most."""
     labels = _labels(y)
     first: dict[Any, int] = {}
     try:
@@ -382,7 +296,7 @@ def _classes(y: Any) -> tuple[Codes, int]:
     for label, i in first.items():
         _check_label(label, i)
     numbers = {label: code for code, label in enumerate(first)}
-    codes = np.array([numbers[label] for label in labels], np.int32)
+    codes = np.array([numbers[label] for label in labels], np.float64)
     if len(numbers) < 2:
         raise InputError(
             f"y has {len(numbers)} class" + ("" if numbers else "es"),
@@ -395,7 +309,7 @@ def _classes(y: Any) -> tuple[Codes, int]:
             "with fewer than two records for each class every column tells them apart",
             "pass mic_regression for numbers on a scale, or merge classes",
         )
-    return codes, len(numbers)
+    return Variable(codes, Categories(tuple(map(str, numbers))))
 
 
 def _labels(y: Any) -> list[Any]:

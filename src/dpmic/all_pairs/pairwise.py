@@ -12,11 +12,20 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._progress import counting
-from dpmic._validate import Interval, Master
+from dpmic._validate import Categories, Domain, Master
 from dpmic.all_pairs._checkpoint import Checkpoint
 from dpmic.all_pairs.significance import PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
-from dpmic.data import LEAST_RECORDS, Missing, Source, bounded, find_all, read_all, refuse_single
+from dpmic.data import (
+    LEAST_RECORDS,
+    Missing,
+    Source,
+    bounded,
+    find_all,
+    read_variables,
+    refuse_single,
+    with_domains,
+)
 from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.results import Pairing, Pairwise
 from dpmic.statistics import sources
@@ -24,7 +33,7 @@ from dpmic.statistics.family import Method, Statistic, count_records, counted_gr
 from dpmic.statistics.sources import Counting, Found
 
 Arrays = dict[str, NDArray[Any]]
-Intervals = tuple[Interval | None, ...]
+Domains = tuple[Domain | None, ...]
 Path = str | os.PathLike[str]
 
 
@@ -258,7 +267,7 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
                 "micr draws its grids between bounds, from what each column means",
                 with_code("pass {'age': (0, 120), ...}, or `statistic='mice'`, which needs none"),
             )
-        return bounded(source, bounds)
+        return (bounded if isinstance(source, Counting) else with_domains)(source, bounds)
     if bounds is not None:
         raise ParameterError(
             "bounds",
@@ -268,19 +277,20 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
     return source, (None,) * len(source.names)
 
 
-def _read(source: Source, intervals: Intervals, missing: Missing) -> Side:
+def _read(source: Source, domains: Domains, missing: Missing) -> Side:
     """Read the columns; gaps are refused, or left for each pair."""
     _validate.choice(missing, "missing", Missing)
-    if not intervals:
+    if not domains:
         raise InputError("0 columns", "a pair has two", "pass bounds of one column or more")
-    columns = read_all(source, missing=missing)
-    if columns[0].size < LEAST_RECORDS:
+    columns = read_variables(source, domains, missing=missing)
+    n = columns[0].values.size
+    if n < LEAST_RECORDS:
         raise InputError(
-            f"the table has {columns[0].size} rows",
+            f"the table has {n} rows",
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
-    return Side(source.names, columns, intervals)
+    return Side(source.names, columns, domains)
 
 
 def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pairwise:
@@ -289,7 +299,7 @@ def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pa
     parameters: dict[str, Any] = {"B": limits.B, "c": limits.c, "master": limits.master}
     if work.method.statistic == "micr":
         sides = (work.left,) if work.pairing.right is None else (work.left, work.right)
-        parameters["bounds"] = [[list(ends or ()) for ends in side.intervals] for side in sides]
+        parameters["bounds"] = [[_listed(own) for own in side.domains] for side in sides]
     facts: dict[str, Any] = {
         "statistic": work.method.statistic,
         "names": work.left.names,
@@ -316,6 +326,11 @@ def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pa
         if checkpoint is not None:
             checkpoint.finish(result)
     return result
+
+
+def _listed(domain: Domain | None) -> list[Any]:
+    """Return what a column can be, as JSON has it."""
+    return list(domain.labels if isinstance(domain, Categories) else domain or ())
 
 
 def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:

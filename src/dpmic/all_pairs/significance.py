@@ -18,8 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._validate import Limits
+from dpmic.data import Variable
 from dpmic.statistics.grids import MassAxis
-from dpmic.statistics.significance import TIE, RefinedAxis, null, observed, pvalue
+from dpmic.statistics.significance import (
+    TIE,
+    RefinedAxis,
+    null,
+    observed,
+    pvalue,
+    refined_pair,
+)
 
 Floats = NDArray[np.float64]
 
@@ -35,17 +44,43 @@ MEMORY = 2**28
 
 @dataclass(frozen=True)
 class PermutationPlan:
-    """How many permutations, from which seed, of each pair or of all pairs with the same null."""
+    """How many permutations, from which seed, of each pair or of all pairs with the same null.
+
+    ``B`` and ``c`` are those of the statistic.
+    """
 
     permutations: int
     seed: int
     pooled: bool
+    B: float = MOST_CELLS
+    c: float = MASTER_FACTOR
 
     @classmethod
-    def of(cls, permutations: Any, rng: Any, *, pooled: bool) -> PermutationPlan:
+    def of(
+        cls,
+        permutations: Any,
+        rng: Any,
+        *,
+        pooled: bool,
+        B: Any = MOST_CELLS,
+        c: Any = MASTER_FACTOR,
+    ) -> PermutationPlan:
         """Check options, and take a seed from a generator."""
         count = _validate.integer(permutations, "permutations", least=1)
-        return cls(count, int(_validate.generator(rng).integers(2**63)), pooled)
+        cells = _validate.cells(0, None, _validate.real(B, "test_B"))
+        seed = int(_validate.generator(rng).integers(2**63))
+        return cls(count, seed, pooled, cells, _validate.master_factor(c))
+
+    def refined(self, own: Variable) -> RefinedAxis:
+        """Cut a column of numbers for all its tests with others."""
+        return RefinedAxis.of(MassAxis.grouped(own.values), self._limits(own.values.size))
+
+    def refined_pair(self, x: Variable, y: Variable) -> tuple[RefinedAxis, RefinedAxis]:
+        """Cut two columns of any kind for a test."""
+        return refined_pair(x, y, self._limits(x.values.size))
+
+    def _limits(self, n: int) -> Limits:
+        return _validate.limits(n, alpha=None, B=self.B, c=self.c, atoms=n)
 
     def seconds(self, n: int, drawn: float) -> float:
         """Return about how long a test takes, where ``drawn`` is the share of tests that draw."""
@@ -129,10 +164,3 @@ class Null:
             ),
         )
         return statistic, pool.pvalue(statistic)
-
-
-def refined(values: Floats) -> RefinedAxis:
-    """Cut a column for all its tests."""
-    n = values.size
-    limits = _validate.limits(n, alpha=None, B=MOST_CELLS, c=MASTER_FACTOR, atoms=n)
-    return RefinedAxis.of(MassAxis.grouped(values), limits)

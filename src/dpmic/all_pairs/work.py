@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
-from dpmic._validate import Interval, Limits
-from dpmic.all_pairs import significance
+from dpmic._validate import Domain, Limits
 from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.data import LEAST_RECORDS, Variable
 from dpmic.errors import DpmicError
@@ -27,7 +26,7 @@ from dpmic.results import Pairing
 from dpmic.statistics import summaries
 from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.family import Method
-from dpmic.statistics.grids import Axis, Steps
+from dpmic.statistics.grids import Axis, NominalAxis, Steps
 from dpmic.statistics.records import CutAxes
 from dpmic.statistics.search import Search, matrices, most_at_once, xlogx_table
 from dpmic.statistics.significance import RefinedAxis
@@ -55,27 +54,34 @@ TILE = 256
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Columns of a table as they were read, NaN where a value is missing, and their intervals."""
+    """Columns of a table as they were read, and for MICr what each can be."""
 
     names: tuple[str, ...]
-    columns: tuple[Floats, ...]
-    intervals: tuple[Interval | None, ...]
+    columns: tuple[Variable, ...]
+    domains: tuple[Domain | None, ...]
 
     @property
     def n(self) -> int:
         """The number of records."""
-        return self.columns[0].size
+        return self.columns[0].values.size
 
     @cached_property
     def complete(self) -> NDArray[np.bool_]:
         """Which columns have no gap."""
-        return np.array([not np.isnan(values).any() for values in self.columns])
+        return np.array([not np.isnan(own.values).any() for own in self.columns])
+
+    @cached_property
+    def nominal(self) -> NDArray[np.bool_]:
+        """Which columns have categories."""
+        return np.array([own.categories is not None for own in self.columns], bool)
 
     def digest(self) -> str:
-        """Return a fingerprint of the values."""
+        """Return a fingerprint of the values, and of which are categories."""
         seen = hashlib.sha256()
-        for values in self.columns:
-            seen.update(values.tobytes())
+        for own in self.columns:
+            seen.update(own.values.tobytes())
+            if own.categories is not None:
+                seen.update(repr(own.categories.labels).encode())
         return seen.hexdigest()
 
 
@@ -117,16 +123,14 @@ class Work:
     @cached_property
     def _axes(self) -> tuple[list[Axis | None], list[Axis | None]]:
         """The complete columns of both sides, binned once; None for those with gaps."""
-        return self._once(
-            lambda values, ends: self.method.axis(Variable(values), self.limits, ends)
-        )
+        return self._once(lambda own, domain: self.method.axis(own, self.limits, domain))
 
-    def _once(self, cut: Callable[[Floats, Interval | None], Any]) -> tuple[list[Any], list[Any]]:
+    def _once(self, cut: Callable[[Variable, Domain | None], Any]) -> tuple[list[Any], list[Any]]:
         """Cut the complete columns of both sides; None for those with gaps."""
 
         def all_of(side: Side) -> list[Any]:
-            each = zip(side.columns, side.intervals, side.complete, strict=True)
-            return [cut(values, ends) if complete else None for values, ends, complete in each]
+            each = zip(side.columns, side.domains, side.complete, strict=True)
+            return [cut(own, domain) if complete else None for own, domain, complete in each]
 
         left = all_of(self.left)
         return left, left if self.right is self.left else all_of(self.right)
@@ -160,6 +164,8 @@ class Work:
         if tile.left is not None:
             i, j = i[tile.left], j[tile.left]
         together = self.left.complete[i] & self.right.complete[j] & bool(self._most)
+        if together.any():
+            together &= ~(self.left.nominal[i] | self.right.nominal[j])
         yield from self._in_tile(tile.rows, tile.columns, i[together], j[together])
         i, j = i[~together], j[~together]
         for part in _parts(i.size, self._seconds + 1e-3):
@@ -250,45 +256,54 @@ class Work:
     @cached_property
     def _ranked(self) -> tuple[list[Any], list[Any]]:
         """The complete columns of both sides, cut for tests; None for those with gaps."""
-        return self._once(lambda values, _: significance.refined(values))
+        return self._once(lambda own, _: None if own.categories else self._plan.refined(own))
 
     def _refined(self, i: int, j: int) -> tuple[RefinedAxis, RefinedAxis] | None:
         """Return a pair cut for a test, on the records that both have, or None for too few."""
         x, y = self._ranked[0][i], self._ranked[1][j]
-        if x is None or y is None:
-            a, b = self._complete(i, j)
-            if a.size < LEAST_RECORDS:
-                return None
-            x, y = significance.refined(a), significance.refined(b)
-        return x, y
+        if x is not None and y is not None:
+            return x, y
+        a, b = self._complete(i, j)
+        return None if a.values.size < LEAST_RECORDS else self._plan.refined_pair(a, b)
 
-    def _complete(self, i: int, j: int) -> tuple[Floats, Floats]:
+    @property
+    def _plan(self) -> PermutationPlan:
+        """The permutations, which p-values need."""
+        assert self.permutations is not None
+        return self.permutations
+
+    def _complete(self, i: int, j: int) -> tuple[Variable, Variable]:
         """Return the records that are complete in both columns."""
         a, b = self.left.columns[i], self.right.columns[j]
-        both = ~(np.isnan(a) | np.isnan(b))
-        return a[both], b[both]
+        both = ~(np.isnan(a.values) | np.isnan(b.values))
+        return a.at(both), b.at(both)
 
     def _alone(self, i: int, j: int) -> tuple[float, float, int]:
         """Return MIC, TIC and the number of records of one pair."""
         x, y = self._axes[0][i], self._axes[1][j]
         limits, n = self.limits, self.left.n
-        if x is None or y is None:
+        nominal = bool(self.left.nominal[i] or self.right.nominal[j])
+        if x is None or y is None or (nominal and self.method.statistic == "micr"):
             a, b = self._complete(i, j)
-            n = a.size
+            n = a.values.size
             if n < LEAST_RECORDS:
                 return np.nan, np.nan, n
             limits = self.method.limits(n)
-            x = self.method.axis(Variable(a), limits, self.left.intervals[i])
-            y = self.method.axis(Variable(b), limits, self.right.intervals[j])
-        matrix = self.method.search(x, y, limits).matrix()
+            search = self.method.between(
+                a, b, limits, (self.left.domains[i], self.right.domains[j])
+            )
+        else:
+            search = self.method.search(x, y, limits)
+        matrix = search.matrix()
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 
 
 def _cut(axes: list[Axis | None], places: range, plan: Steps) -> tuple[CutAxes, NDArray[np.int64]]:
-    """Cut the complete columns of a tile, and return where in the cut each is."""
+    """Cut the complete columns of numbers of a tile, and return where in the cut each is."""
     own = [axes[i] for i in places]
-    index = np.cumsum([axis is not None for axis in own]) - 1
-    return CutAxes.of([axis for axis in own if axis is not None], plan.layout), index
+    cuttable = [not (axis is None or isinstance(axis, NominalAxis)) for axis in own]
+    kept = [axis for axis, keep in zip(own, cuttable, strict=True) if axis is not None and keep]
+    return CutAxes.of(kept, plan.layout), np.cumsum(cuttable) - 1
 
 
 def _largest(
@@ -328,6 +343,11 @@ class CountedSide(Side):
     def complete(self) -> NDArray[np.bool_]:
         """No column has a gap: those are refused when they are counted."""
         return np.ones(len(self.names), bool)
+
+    @cached_property
+    def nominal(self) -> NDArray[np.bool_]:
+        """All are numbers."""
+        return np.zeros(len(self.names), bool)
 
     def digest(self) -> str:
         """Return a fingerprint of the counts."""

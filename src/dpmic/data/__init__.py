@@ -28,6 +28,7 @@ from dpmic.data._tables import (
     read_variables,
     refuse_single,
     series_name,
+    with_domains,
 )
 from dpmic.data._variables import Variable
 
@@ -60,6 +61,7 @@ __all__ = [
     "refuse_single",
     "series_name",
     "stream",
+    "with_domains",
 ]
 
 ENGINES = (DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Categories, Domain
+from dpmic._validate import Categories, Domain, Interval
 from dpmic.data._columns import (
     LEAST_RECORDS,
     column,
@@ -355,12 +355,24 @@ class Unlisted(tuple[str, ...]):
     """Names that errors do not list: those of a text are its first line, and may be a record."""
 
 
-def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Domain, ...]]:
-    """Return the columns that have bounds or categories, with these; no value is looked at.
+def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
+    """Return the columns that have bounds, with these; no value is looked at.
 
     Bounds by name choose exactly the columns they name, in the order of the table; a sequence
     has an interval for each column.
     """
+    chosen, given = _chosen(source, bounds)
+    return chosen, tuple(map(_validate.interval, given, chosen.names))
+
+
+def with_domains(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Domain, ...]]:
+    """Return the same where a column may have a list of categories instead of an interval."""
+    chosen, given = _chosen(source, bounds)
+    return chosen, tuple(map(_validate.domain, given, chosen.names))
+
+
+def _chosen(source: Chosen, bounds: Any) -> tuple[Chosen, list[Any]]:
+    """Return the columns that have bounds, and what was given for each."""
     names = source.names
     if isinstance(bounds, Mapping):
         given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
@@ -370,8 +382,7 @@ def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Domain, ...]]:
     else:
         given = dict(enumerate(_in_order(bounds, len(names))))
     places = sorted(given)
-    domains = tuple(_validate.domain(given[i], names[i]) for i in places)
-    return source.select(places), domains
+    return source.select(places), [given[i] for i in places]
 
 
 def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpmic._validate import Categories, Domain, Interval
-from dpmic.data import Unlisted, bounded, position, refuse_single
+from dpmic.data import Unlisted, bounded, position, refuse_single, with_domains
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy._auto import Records, choose
 from dpmic.privacy._gaps import Size, domains_of
@@ -218,7 +218,8 @@ def find(table: Any, terms: Terms, options: PairOptions, *, bounds: Any, target:
             "the names of a text's columns are its first line, a record where there is no header",
             "name the columns: {'age': (0, 120), ...}",
         )
-    source, domains = bounded(found, domains_of(bounds, terms.categories))
+    chosen = bounded if isinstance(found, Counting) else with_domains
+    source, domains = chosen(found, domains_of(bounds, terms.categories))
     refuse_single(source.names)
     names = source.names
     place = None if target is None else position(target, names, "target", "column with bounds")

@@ -385,6 +385,14 @@ class Method:
             return Search.of(x, y, self.steps(limits), clumped=True)
         return Search.between(x, y, limits)
 
+    def between(
+        self, x: Variable, y: Variable, limits: Limits, box: tuple[Domain | None, Domain | None]
+    ) -> Search:
+        """Return the search of two variables; MICr needs what they can be."""
+        if box[0] is not None and box[1] is not None:
+            return Search.by_range(x.values, y.values, (box[0], box[1]), limits)
+        return self.search(self.axis(x, limits), self.axis(y, limits), limits)
+
 
 def refuse_large_unconstrained(n: int, c: float) -> None:
     """Refuse cuts between any two of too many values."""

@@ -9,6 +9,7 @@ directly, many at a time.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -18,10 +19,10 @@ from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
 from dpmic._validate import Limits
-from dpmic.data import Missing, pair
+from dpmic.data import Missing, Variable, pair
 from dpmic.errors import ParameterError, with_code
 from dpmic.results import IndependenceTest
-from dpmic.statistics.grids import MassAxis, Steps, steps
+from dpmic.statistics.grids import MassAxis, NominalAxis, Steps, nominal_steps, steps
 from dpmic.statistics.search import normalised, xlogx_table
 
 Floats = NDArray[np.float64]
@@ -53,20 +54,31 @@ class RefinedAxis:
     """A variable cut by the common refinement of all its partitions, once for all its pairs.
 
     ``parts`` are the part of each record, ``margin`` the records in each part, and ``partitions``
-    the columns of every step and the master of every group of ``plan``, in such parts.
+    the columns of every step and the master of every group of the plan, in such parts. Beside a
+    nominal variable of ``against`` categories the columns are those of the runs that fix numbers,
+    the masters those of the runs that search them. A nominal variable has ``categories`` itself;
+    their parts are ordered by size, so that neither names nor order matter.
     """
 
-    plan: Steps
+    limits: Limits
     parts: NDArray[np.int32]
     margin: Counts
     partitions: Partitions
+    against: int | None = None
+    categories: int | None = None
 
     @classmethod
-    def of(cls, axis: MassAxis, limits: Limits) -> RefinedAxis:
+    def of(cls, axis: MassAxis, limits: Limits, against: int | None = None) -> RefinedAxis:
         """Cut an axis; too many parts are refused."""
         plan = steps(limits)
-        columns, begins = axis.partitions(plan.layout.columns, masters=False)
-        masters, then = axis.partitions(plan.layout.masters, masters=True)
+        sizes: tuple[float, ...] = plan.layout.columns
+        most: tuple[float, ...] = plan.layout.masters
+        if against is not None:
+            searched, finer = nominal_steps(limits, against, None)
+            sizes = tuple(step.columns for step in finer)
+            most = tuple(step.master for step in searched)
+        columns, begins = axis.partitions(sizes, masters=False)
+        masters, then = axis.partitions(most, masters=True)
         edges = np.concatenate((columns, masters))
         offsets = np.concatenate((begins, then[1:] + begins[-1]))
         together = np.array([0, offsets.size - 1])
@@ -78,7 +90,22 @@ class RefinedAxis:
                 with_code("pass a smaller B or c; `B=9` and `c=5` are usual"),
             )
         margin = np.bincount(parts[0], minlength=size)
-        return cls(plan, parts[0], margin, Partitions(own, offsets))
+        return cls(limits, parts[0], margin, Partitions(own, offsets), against)
+
+    @classmethod
+    def nominal(cls, axis: NominalAxis, limits: Limits) -> RefinedAxis:
+        """Take the categories of a nominal variable that occur."""
+        sizes = np.bincount(axis.atoms)
+        order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
+        rank = np.zeros(sizes.size, np.int32)
+        rank[order] = np.arange(order.size)
+        empty = Partitions(np.zeros(0, np.int32), np.zeros(1, np.int64))
+        return cls(limits, rank[axis.atoms], sizes[order], empty, categories=axis.size)
+
+    @property
+    def plan(self) -> Steps:
+        """The runs of a search of numbers."""
+        return steps(self.limits)
 
     @property
     def pattern(self) -> bytes:
@@ -86,11 +113,25 @@ class RefinedAxis:
         seen = hashlib.sha256()
         for values in (self.partitions.offsets, self.partitions.edges, self.margin):
             seen.update(values.tobytes())
+        if self.against or self.categories:
+            seen.update(repr((self.against, self.categories)).encode())
         return seen.digest()
 
     def sorted(self) -> RefinedAxis:
         """Return the same axis with the records in order, which the pattern alone decides."""
         return replace(self, parts=np.sort(self.parts))
+
+
+def refined_pair(x: Variable, y: Variable, limits: Limits) -> tuple[RefinedAxis, RefinedAxis]:
+    """Cut two variables for a test."""
+    sizes = [None if own.categories is None else max(len(own.categories), 2) for own in (x, y)]
+    one, other = (
+        RefinedAxis.of(MassAxis.grouped(own.values), limits, against)
+        if own.categories is None
+        else RefinedAxis.nominal(NominalAxis.of(own.values, own.categories), limits)
+        for own, against in zip((x, y), sizes[::-1], strict=True)
+    )
+    return one, other
 
 
 def observed(x: RefinedAxis, y: RefinedAxis) -> float:
@@ -141,6 +182,10 @@ def pvalue(observed: float, null: Floats) -> float:
 
 def _totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
     """Return the sum of the equicharacteristic matrix of each table."""
+    if x.categories is not None:
+        return _nominal_totals(tables, x, y)
+    if y.categories is not None:
+        return _nominal_totals(tables.transpose(0, 2, 1), y, x)
     plan, size = x.plan.layout, len(x.plan)
     found = _kernels.tiled.tabled(
         tables, x.partitions, y.partitions, plan.starts, plan.rows, xlogx_table(x.parts.size)
@@ -149,6 +194,34 @@ def _totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
     step, rows = plan.entries
     bits[:, :, rows - 2, plan.order[step]] = found[:, :, step, rows]
     totals: Floats = normalised(bits).reshape(len(tables), -1).sum(axis=1)
+    return totals
+
+
+def _nominal_totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
+    """Return the same of tables [table, category of x, part of y], x being nominal."""
+    f, size = xlogx_table(x.parts.size), x.categories or 2
+
+    def bits(counts: Counts) -> Floats:
+        cells, margins = f[counts].sum((1, 2)), f[counts.sum(1)].sum(1) + f[counts.sum(2)].sum(1)
+        own: Floats = (cells - margins + f[-1]) / x.parts.size
+        return own
+
+    if y.categories is not None:
+        alone: Floats = np.clip(bits(tables) / np.log2(min(size, y.categories)), 0.0, 1.0)
+        return alone
+    searched, finer = nominal_steps(x.limits, size, None)
+    edges, offsets = y.partitions
+    merged = [
+        np.add.reduceat(tables, edges[first : last - 1], axis=2)
+        for first, last in itertools.pairwise(offsets)
+    ]
+    totals = np.zeros(len(tables))
+    for counts in merged[: len(finer)]:
+        totals += np.clip(bits(counts) / np.log2(size), 0.0, 1.0)
+    for step, counts in zip(searched, merged[len(finer) :], strict=True):
+        found = _kernels.segmentation.informations(counts.astype(np.int32), step.rows, f)
+        rows = np.arange(2, step.rows + 1)
+        totals += np.clip(found[:, 2:] / np.log2(rows), 0.0, 1.0).sum(axis=1)
     return totals
 
 
@@ -173,7 +246,8 @@ def independence_test(
     Parameters
     ----------
     x, y : array-like or str
-        Two columns of at least 4 finite numbers, or their names in ``data``.
+        Two columns of at least 4 values, numbers or categories, or their names in ``data``, as for
+        :func:`dpmic.mice`.
     data : frame, optional
         A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
     permutations : int
@@ -181,6 +255,7 @@ def independence_test(
     B, c : float
         The most cells in a grid, and the master factor, as for :func:`dpmic.mice`. More cells
         see what goes up and down often, take longer, and see a little less of what is monotone.
+        Where categories need more cells, B is raised.
     rng : numpy.random.Generator or int, optional
         Source of the permutations; an integer makes the result reproducible.
     missing : {"raise", "drop"}
@@ -208,9 +283,8 @@ def independence_test(
     columns = pair(x, y, data=data, missing=missing)
     n = columns.x.size
     limits = _validate.limits(n, alpha=None, B=B, c=c, atoms=n)
-    own, other = (
-        RefinedAxis.of(MassAxis.grouped(values), limits) for values in (columns.x, columns.y)
-    )
+    own, other = refined_pair(*columns.variables, limits)
+    limits = limits.holding(own.categories, other.categories)
     statistic, drawn = observed(own, other), null(own, other, draws, generator)
     return IndependenceTest(
         statistic=statistic,
