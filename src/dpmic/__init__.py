@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RefusedValueError,
         UnreadableError,
     )
+    from dpmic.job import Job
     from dpmic.privacy import sensitivity
     from dpmic.privacy.audit import audit
     from dpmic.privacy.bounds import estimate_bounds
@@ -64,6 +65,7 @@ __all__ = [
     "IndependenceRelease",
     "IndependenceTest",
     "InputError",
+    "Job",
     "Ledger",
     "LedgerError",
     "NoiseWarning",
@@ -115,6 +117,7 @@ _HOME = {
     "IndependenceRelease": "results",
     "IndependenceTest": "results",
     "InputError": "errors",
+    "Job": "job",
     "Ledger": "privacy.ledger",
     "LedgerError": "errors",
     "NoiseWarning": "errors",

@@ -89,12 +89,12 @@ def release(
         "publishing",
         query,
         lambda result: _answers.published(result, estimate=estimate),
-        expected={} if grids else _expected(query),
+        expected={} if grids else expected_of(query),
         estimate=estimate,
     )
 
 
-def _expected(query: ReleaseQuery) -> dict[str, str]:
+def expected_of(query: ReleaseQuery) -> dict[str, str]:
     """Return how far the value would be from MIC*, where simulations tell."""
     from dpmic.privacy.plan import plan
 
