@@ -217,6 +217,8 @@ class Entries:
         What is said of each column.
     lines : dict
         The lines of tables, of keys in them, and of columns.
+    open : list
+        The places that are still to be filled in, columns aside.
     problems : list of EntryError
         What is wrong so far.
     """
@@ -224,6 +226,7 @@ class Entries:
     tables: dict[str, dict[str, Any]]
     columns: dict[str, Column]
     lines: Mapping[tuple[str, ...], int]
+    open: list[tuple[str, str]] = field(default_factory=list)
     problems: list[EntryError] = field(default_factory=list)
 
     @classmethod
@@ -258,7 +261,9 @@ class Entries:
             if check is None:
                 remedy = _home(key, list(KEYS[table]))
                 self.wrong((table, key), "there is no such key", remedy)
-            elif value != TO_FILL_IN:
+            elif value == TO_FILL_IN:
+                self.open.append((table, key))
+            else:
                 try:
                     self.tables[table][key] = check(value, key)
                 except ParameterError as error:
@@ -281,6 +286,9 @@ class Entries:
             if key not in COLUMN_KEYS:
                 remedy = did_you_mean(key, COLUMN_KEYS, "keys")
                 self.wrong(("columns", name), f"a column has no {safe_repr(key)}", remedy)
+        if not set(entry) <= set(COLUMN_KEYS):
+            self.columns[name] = Column()
+            return
         if ("bounds" in entry) == ("categories" in entry):
             self._wrong_column(name, "it needs either bounds or categories")
             return

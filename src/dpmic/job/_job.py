@@ -122,6 +122,12 @@ class Job:
         scored = _rules.variables(self.entries)
         return scored if by is None or by in scored else [*scored, by]
 
+    @property
+    def written(self) -> dict[str, Any]:
+        """How the data file is written, as far as the job says it."""
+        given = {key: self.get("data", key) for key in WRITTEN}
+        return {key: value for key, value in given.items() if value is not None}
+
     def asked(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the terms and the options of the private functions.
 
@@ -150,9 +156,8 @@ class Job:
         for name, value in later.items():
             if value is not None and name not in known:
                 raise _unsupported(name)
-        for key in WRITTEN:
-            if get("data", key) is not None:
-                raise _unsupported(key)
+        for key in self.written:
+            raise _unsupported(key)
         options = {key: get("question", key) for key in KEYS["question"] if key != "ask"}
         if _rules.needs_domains(self.entries):
             options["bounds"] = bounded or None

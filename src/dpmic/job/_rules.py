@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from dpmic import _validate
@@ -28,9 +29,10 @@ OFF = "put # before the line"
 
 
 def apply(entries: Entries) -> None:
-    """Apply every rule."""
-    for rule in (_data, _unit, _price, _question, _columns, _pairs, _gaps, _groups, _shown):
+    """Apply every rule; what is wrong is then in the order of the lines."""
+    for rule in (_data, _unit, _price, _question, _columns, _pairs, _gaps, _groups, _shown, _open):
         rule(entries)
+    entries.problems.sort(key=lambda problem: problem.line or math.inf)
 
 
 def is_about_unit(problem: DpmicError) -> bool:
@@ -177,11 +179,10 @@ def _pairs(entries: Entries) -> None:
         reason = "a pair needs two columns with bounds or categories"
         entries.wrong(("columns",), reason, WAYS, "[columns]")
         return
-    top = entries.get("question", "top")
-    if top is not None and top > candidates(entries):
-        reason = f"there are {candidates(entries)} pairs"
-        remedy = f"write top = {candidates(entries)} or less"
-        entries.wrong(("question", "top"), reason, remedy, f"top = {top}")
+    top, count = entries.get("question", "top"), candidates(entries)
+    if top is not None and top > count:
+        reason = "there is one pair" if count == 1 else f"there are {count} pairs"
+        entries.wrong(("question", "top"), reason, f"write top = {count} or less", f"top = {top}")
 
 
 def _gaps(entries: Entries) -> None:
@@ -234,3 +235,10 @@ def _promised(entries: Entries, named: Sequence[str], groups: Categories) -> Non
 def _shown(entries: Entries) -> None:
     if entries.get("report", "estimate") and entries.get("question", "ask") == "test":
         entries.wrong(("report", "estimate"), "a test has no estimate of MIC*", OFF)
+
+
+def _open(entries: Entries) -> None:
+    """Note what is still to be filled in and has not been noted for another reason."""
+    for place in entries.open:
+        if not _known(entries, *place):
+            entries.wrong(place, "it is not filled in", f"write what is meant, or {OFF}")
