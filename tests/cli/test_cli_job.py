@@ -171,6 +171,16 @@ def test_without_people_there_is_no_plan(run, job):
     assert "2,000" in out
 
 
+def test_several_rows_a_person_are_planned_with_one_of_each(run, job):
+    """Nobody knows how many rows there are; fewer have more noise."""
+    fill(job, {"# rows_per_person = 5": "rows_per_person = 2"})
+    code, out, _ = run("check", JOB)
+    shown = " ".join(out.split())
+    assert code == 0
+    assert "the first 2 rows of each are used" in shown
+    assert "n, public 1,000" in shown
+
+
 @pytest.mark.parametrize("case", ["budget", "noise", "people"])
 def test_check_refuses_what_would_be_refused(run, job, case):
     replaced, options, code, words = {

@@ -318,8 +318,11 @@ class Job:
             )
         return int(KEYS["data"]["people"](checked, "people"))
 
-    def made_up(self, people: int | None = None) -> Any:
-        """Return made-up columns that follow the bounds and categories; no record is read."""
+    def made_up(self, people: int | None = None, *, rows: int | None = None) -> Any:
+        """Return made-up columns that follow the bounds and categories; no record is read.
+
+        People have from one row to ``rows``, by default to as many as the job file says.
+        """
         columns, by = self.entries.columns, self.get("groups", "by")
         domains: dict[str, Domain] = {
             name: columns[name].domain or UNIT_INTERVAL for name in self.variables
@@ -328,7 +331,7 @@ class Job:
         return _made_up.columns(
             domains,
             self.number_of_people(people),
-            rows=self.get("privacy", "rows_per_person", 1),
+            rows=rows or self.get("privacy", "rows_per_person", 1),
             person=self.get("privacy", "person"),
             sizes={} if by is None else {by: self._sizes()},
             gaps=0.0 if rule == "refuse" else GAPS * (1 - self.get("missing", "complete", 0.8)),
