@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RefusedValueError,
         UnreadableError,
     )
+    from dpmic.job import Job
     from dpmic.privacy import sensitivity
     from dpmic.privacy.audit import audit
     from dpmic.privacy.bounds import estimate_bounds
@@ -66,6 +67,7 @@ __all__ = [
     "IndependenceRelease",
     "IndependenceTest",
     "InputError",
+    "Job",
     "Ledger",
     "LedgerError",
     "NoiseWarning",
@@ -118,6 +120,7 @@ _HOME = {
     "IndependenceRelease": "results",
     "IndependenceTest": "results",
     "InputError": "errors",
+    "Job": "job",
     "Ledger": "privacy.ledger",
     "LedgerError": "errors",
     "NoiseWarning": "errors",

@@ -235,7 +235,7 @@ def test_what_is_shown_is_what_runs(run, answering, monkeypatch):
 
     shown, real = [], Query.run
     monkeypatch.setattr(
-        "dpmic.cli._spending._shown", lambda query, _: shown.append(query) or [("what", "x")]
+        "dpmic.cli._spending._shown", lambda query, *_: shown.append(query) or [("what", "x")]
     )
     monkeypatch.setattr(Query, "run", lambda self: shown.append(self) or real(self))
     for command in PRIVATE.values():

@@ -143,6 +143,27 @@ def test_it_can_be_repeated(kind):
     assert re.search(r"records \(n\)1,500", words)
 
 
+@sweep("kind", PRIVATE)
+def test_a_rehearsal_is_never_taken_for_a_result(kind):
+    job = f"[columns]\n{HOSTILE} = 1  # </code></pre>"
+    outline = Outline(page(results()[kind], job=job, rehearsal=True, command="dpmic rehearse x"))
+    words = "".join(outline.words)
+    assert words.index("Rehearsal on made-up data") < words.index("How to read this")
+    assert job in words
+    assert "differentially private" not in words
+    assert "What was spent" not in words
+    assert {"class": "promise exposed", "aria-labelledby": "promise"} in outline.all("section")
+    published = "".join(Outline(page(results()[kind], job=job)).words)
+    assert "differentially private" in published
+    assert "ehearsal" not in published
+
+
+def test_only_private_results_come_from_jobs():
+    for option in ({"job": "[data]"}, {"rehearsal": True}):
+        with pytest.raises(ParameterError, match="only a private result comes from a job"):
+            page(results()["score"], **option)
+
+
 def test_a_table_has_the_published_numbers_in_order():
     screening = results()["screening"]
     source = built("screening")

@@ -71,22 +71,21 @@ def private(
     """
     from dpmic.data import load
 
-    nominal = list(terms.categories or ())
-    columns = [*ends, *(name for name in nominal if name not in ends and name != terms.by)]
-    _check(columns, terms.person)
-    labels = dict.fromkeys(name for name in (terms.person, *nominal, terms.by) if name is not None)
-    dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
+    labels = terms.labels
+    _check([*ends, *(name for name in terms.categories or () if name != terms.by)], terms.person)
+    columns = [name for name in ends if name not in labels]
+    dates = [name for name in columns if ends[name] and moment(ends[name][0]) is not None]
     if counts and file != "-" and not labels and not dates and terms.gaps.rule == "refuse":
         rows = _large(file, len(columns), written, private=True)
         if rows is not None:
             return rows
-    told: dict[str, Any] = {"labels": tuple(labels), "private": True}
+    told: dict[str, Any] = {"labels": labels, "private": True}
     if dates:
         told["dates"] = tuple(dates)
     with reading() as tell:
         return _reader(load, private=True)(
             file,
-            [name for name in columns if name not in labels],
+            columns,
             dialect=written.dialect,
             tell=tell,
             note=note,

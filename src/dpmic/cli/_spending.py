@@ -16,8 +16,8 @@ from dpmic._progress import working
 from dpmic.cli import _options as o
 from dpmic.cli import _output
 from dpmic.cli._output import KEPT, LOST, Answer, Printing
-from dpmic.cli._shell import Declined, Stopped, repeated
-from dpmic.errors import InputError, ParameterError
+from dpmic.cli._shell import Declined, Stopped, for_the_shell, repeated
+from dpmic.errors import InputError, Message, ParameterError, with_code
 
 if TYPE_CHECKING:
     from dpmic import results
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 Published = TypeVar("Published", bound="results.Published")
 
-PERSON = "--person COLUMN"
-WAYS = f"--one-row-per-person, {PERSON}"
+PERSON = with_code("`person=COLUMN`")
+WAYS = "`one_row_per_person=True`, `person=COLUMN`"
 QUESTION = """\
 Whom must this protect?
   1  each row is another person
   2  a column names the person; of each only the first row is used
 """
 NOTHING: Mapping[str, str] = MappingProxyType({})
-UNTRACKED = "none, so this spending is not tracked; add --ledger FILE --dataset NAME"
+UNTRACKED = with_code("none, so this spending is not tracked; add `ledger=FILE` and `dataset=NAME`")
 SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 
 
@@ -43,16 +43,27 @@ SEVERAL = "  3  a person has several rows, at most a number that is known\n"
 class Consent:
     """What was agreed on, and whether to spend unasked.
 
-    ``answered`` are the answers about the unit, as options of a command.
+    ``answered`` are the answers about the unit, as options of a command. ``job`` is the text of
+    the job file that asks, if one does; ``spell`` writes options as people gave them.
     """
 
     terms: Terms
     yes: bool
     answered: tuple[str, ...]
+    job: str | None = None
+    spell: Callable[[str], str] = for_the_shell
 
     @classmethod
     def sought(
-        cls, unit: o.Unit, account: o.Account, yes: bool, *, several: bool = True, **terms: Any
+        cls,
+        unit: o.Unit,
+        account: o.Account,
+        yes: bool,
+        *,
+        several: bool = True,
+        job: str | None = None,
+        spell: Callable[[str], str] = for_the_shell,
+        **terms: Any,
     ) -> Consent:
         """Find the unit and open the ledger, before data is read.
 
@@ -67,10 +78,10 @@ class Consent:
         protected, answered = _unit(unit, several)
         checked = Terms(person=protected.person, rows_per_person=protected.rows, **charged, **terms)
         if yes and protected.person is None:
-            _output.note(f"note: protects {protected.planned(PERSON)}")
+            _output.note(f"note: protects {protected.planned(spell(PERSON))}")
         if yes and account.ledger is None:
-            _output.note(f"note: ledger: {UNTRACKED}")
-        return cls(checked, yes, answered)
+            _output.note(f"note: ledger: {spell(UNTRACKED)}")
+        return cls(checked, yes, answered, job, spell)
 
     def publish(
         self,
@@ -95,7 +106,7 @@ class Consent:
                 _output.note(
                     f"note: this is the answer of {result.drawn_on} for the dataset "
                     f"{result.dataset!r}, from the ledger; nothing was spent. Corrected or other "
-                    "data needs another --dataset."
+                    f"data needs another {'dataset' if self.job else '--dataset'}."
                 )
             after = LOST if ledger is None else KEPT
             out.give(answer(result), lambda: self._page(result, estimate), after)
@@ -110,8 +121,14 @@ class Consent:
         """Return the report of a published result."""
         from dpmic.report import page
 
-        command = repeated(self.answered)
-        return page(result, ledger=self.terms.ledger, command=command, estimate=estimate)
+        answered, job = self.answered, self.job
+        if job is not None and answered:  # the file does not say it
+            option, *values = answered
+            entry = f"{option.strip('-').replace('-', '_')}={''.join(values) or True}"
+            job = f"{job.rstrip()}\n\n# Answered when asked: {self.spell(Message((entry, True)))}\n"
+            answered = ()
+        ledger, command = self.terms.ledger, repeated(answered)
+        return page(result, ledger=ledger, command=command, estimate=estimate, job=job)
 
     def _ask(self, query: Query[Any], expected: Mapping[str, str]) -> None:
         """Show what would be run and ask; a refusal raises :class:`Declined`."""
@@ -121,25 +138,39 @@ class Consent:
         query.check()
         if not _asking():
             raise _nobody()
-        _output.table("The plan; nothing is spent yet", (), _shown(query, expected), err=True)
+        show(query, expected, self.spell, err=True)
         if _answer("Spend it? [y/N] ").lower() not in ("y", "yes"):
             raise Declined("nothing was spent")
 
 
-def _shown(query: Query[Any], expected: Mapping[str, str]) -> list[tuple[str, str]]:
+def show(
+    query: Query[Any],
+    expected: Mapping[str, str],
+    spell: Callable[[str], str] = for_the_shell,
+    *,
+    err: bool = False,
+) -> None:
+    """Show what would be run."""
+    rows = _shown(query, expected, spell)
+    _output.table("The plan; nothing is spent yet", (), rows, err=err)
+
+
+def _shown(
+    query: Query[Any], expected: Mapping[str, str], spell: Callable[[str], str]
+) -> list[tuple[str, str]]:
     """Return what is known of a query beforehand, all of it public."""
     price = f"epsilon = {format_ceil(query.epsilon)}"
     if query.delta:
         price += f", delta = {format_ceil(query.delta)}"
     rows = [
         ("publishes", query.publishes),
-        ("protects", query.unit.planned(PERSON)),
+        ("protects", query.unit.planned(spell(PERSON))),
         ("n, public", f"{query.n:,}"),
         ("costs", price),
     ]
     if query.noise_in_words is not None:
         rows.append(("noise", query.noise_in_words))
-    return [*rows, *expected.items(), ("ledger", _budget(query))]
+    return [*rows, *expected.items(), ("ledger", spell(_budget(query)))]
 
 
 def expected_error(value: float | None, upper: float | None) -> dict[str, str]:
@@ -174,6 +205,11 @@ def _asking() -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
+def answer_to(question: str) -> str | None:
+    """Ask where somebody can be asked; elsewhere there is no answer."""
+    return _answer(question) if _asking() else None
+
+
 def _answer(question: str) -> str:
     """Ask on stderr, so that stdout has the result alone."""
     typer.echo(question, nl=False, err=True)
@@ -194,7 +230,9 @@ def _unit(given: o.Unit, several: bool) -> tuple[PrivacyUnit, tuple[str, ...]]:
     limited = given.person is not None or given.rows is not None
     if given.one_row and limited:
         raise ParameterError(
-            "the unit of privacy", "it was given more than once", f"pass one of {_ways(several)}"
+            "the unit of privacy",
+            "it was given more than once",
+            with_code(f"pass one of {_ways(several)}"),
         )
     if given.one_row or limited:
         return PrivacyUnit(given.person, given.rows or 1), ()
@@ -202,7 +240,7 @@ def _unit(given: o.Unit, several: bool) -> tuple[PrivacyUnit, tuple[str, ...]]:
         raise ParameterError(
             "the unit of privacy",
             "it is not known how many rows a person may have",
-            f"pass {_ways(several)}",
+            with_code(f"pass {_ways(several)}"),
         )
     chosen = _answer(QUESTION + (SEVERAL if several else "") + "Your answer: ")
     one = PrivacyUnit(), ("--one-row-per-person",)
@@ -224,7 +262,7 @@ def _rows(text: str) -> int:
 
 
 def _ways(several: bool) -> str:
-    return f"{WAYS} or --rows-per-person N" if several else WAYS.replace(", ", " or ")
+    return f"{WAYS} or `rows_per_person=N`" if several else WAYS.replace(", ", " or ")
 
 
 def opened(path: Path) -> Ledger:

@@ -97,12 +97,12 @@ def release(
         _answers.groups
         if grouping.by
         else lambda result: _answers.published(result, estimate=estimate),
-        expected={} if grids or grouping.by else _expected(query),
+        expected={} if grids or grouping.by else expected_of(query),
         estimate=estimate,
     )
 
 
-def _expected(query: ReleaseQuery) -> dict[str, str]:
+def expected_of(query: ReleaseQuery) -> dict[str, str]:
     """Return how far the value would be from MIC*, where simulations tell."""
     from dpmic.privacy.plan import plan
 

@@ -77,7 +77,7 @@ def screen(
         "publishing",
         query,
         _answers.groups if grouping.by else lambda result: _answers.pairs(result, estimate),
-        expected={} if split or axes or grouping.by else _expected(query, top, delta),
+        expected={} if split or axes or grouping.by else expected_of(query, top, delta),
         estimate=estimate,
     )
 
@@ -95,7 +95,7 @@ def _own(top: int | None, every: bool, split: float | None, delta: float) -> dic
     return {"delta": delta} if every else {"top": top, "split": split}
 
 
-def _expected(query: Any, top: int | None, delta: float) -> dict[str, str]:
+def expected_of(query: Any, top: int | None, delta: float) -> dict[str, str]:
     """Return what the values will be worth, and the chance of a strong pair."""
     from dpmic.privacy.plan import plan
 

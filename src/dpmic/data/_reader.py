@@ -213,7 +213,7 @@ class Text:
         if dialect.numbered:
             return tuple(f"f{i}" for i in range(len(names))), dialect.skip_after
         self._check_header(names, text)
-        if self._complete:  # nothing below would say it as well
+        if self._complete and self._public:  # nothing below would say it as well
             self._refuse_stray_marks(self._begin)
         return names, skipped + dialect.skip_after
 

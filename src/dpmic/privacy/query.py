@@ -101,6 +101,12 @@ class Terms:
         """What becomes of missing values."""
         return Gaps.checked(self.missing, self.complete)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of columns that a file has as text: of people, categories and groups."""
+        named = (self.person, *(self.categories or ()), self.by)
+        return tuple(dict.fromkeys(name for name in named if isinstance(name, str)))
+
     def columns(self, *columns: Any, data: Any) -> Bounded[Source]:
         """Find columns in memory, with bounded contributions, all of which count."""
         roles = ("x", "y")[: len(columns)]

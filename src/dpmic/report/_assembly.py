@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -66,6 +67,8 @@ def page(
     command: str | None = None,
     others: Sequence[Score] = (),
     estimate: bool = False,
+    job: str | None = None,
+    rehearsal: bool = False,
 ) -> str:
     """Return a result as one self-contained HTML file: figures, a sortable table, how to read it.
 
@@ -90,6 +93,10 @@ def page(
         The score of the pair in ``points``, where ``result`` is a ``Pairwise`` or a test.
     estimate : bool
         Whether to show, beside published MICs, the estimate of MIC* with its own interval.
+    job : str, optional
+        The text of the job file that asked for a private result; shown as it is.
+    rehearsal : bool
+        Whether the data were made up: the page then says so in place of the guarantee.
 
     Returns
     -------
@@ -113,19 +120,41 @@ def page(
         raise ParameterError("estimate", "only published MICs have one", "leave it out")
     if isinstance(result, Published):
         content = _private_content(result, points, others, estimate)
-        promise = result.guarantee
-        reading, spent = paragraphs(*content.reading, words.EPSILON), [_spending(result, ledger)]
+        notice = Notice("Guarantee", result.guarantee)
+        if rehearsal:
+            content = replace(content, title=f"{words.REHEARSED}: {content.title}")
+            notice = Notice(words.REHEARSED, words.REHEARSAL, exposed=True)
+        reading = paragraphs(*content.reading, words.EPSILON)
+        spent = [] if rehearsal else [_spending(result, ledger)]
     else:
+        _refuse_jobs(job, rehearsal)
         content = _plain_content(result, _pair(points), others)
         if ledger is not None:
             reason = "a result that is not private spends nothing"
             raise ParameterError("ledger", reason, "pass a ledger with a private result")
         seen = "" if points is None else ", and a figure shows the records"
-        promise = words.EXPOSED.format(points=seen)
+        notice = Notice("Not private", words.EXPOSED.format(points=seen), exposed=True)
         grid = () if points is None else (words.GRID,)
         reading, spent = paragraphs(*content.reading, *grid), []
-    parts = [*content.parts, Part("How to read this", reading), *spent, _made(result, command)]
-    return _frame(title or content.title, result, promise, parts)
+    parts = [*content.parts, Part("How to read this", reading), *spent]
+    parts.append(_made(result, command, job, rehearsal))
+    return _frame(title or content.title, result, notice, parts)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What stands at the top of a page: a guarantee, or a warning."""
+
+    heading: str
+    words: str
+    exposed: bool = False
+
+
+def _refuse_jobs(job: str | None, rehearsal: bool) -> None:
+    """Refuse options of private results where there is none."""
+    for name, given in (("job", job is not None), ("rehearsal", rehearsal)):
+        if given:
+            raise ParameterError(name, "only a private result comes from a job", "leave it out")
 
 
 def _pair(points: Any) -> Pair | None:
@@ -213,25 +242,35 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
 
 
-def _made(result: Result, command: str | None) -> Part:
+def _made(result: Result, command: str | None, job: str | None, rehearsal: bool) -> Part:
     """Return all that is needed to repeat it."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     rows = {**result.provenance(), "version of dpmic": __version__, "date of this report": now}
-    shown_command = ""
+    shown = ""
     if command is not None:
-        said = (
-            "Repeated with:"
-            if not isinstance(result, Published)
-            else (
-                "This command asks the same question. With its ledger and dataset it shows this "
-                "answer again for nothing; otherwise it draws fresh noise, and costs as much again."
-            )
-        )
-        shown_command = f"{paragraphs(said)}<pre tabindex='0'><code>{text(command)}</code></pre>"
-    return Part("How it was made", facts(rows) + shown_command)
+        shown += _code(_said(result, rehearsal), command)
+    if job is not None:
+        shown += _code("The job file, as it was:", job)
+    return Part("How it was made", facts(rows) + shown)
 
 
-def _frame(title: str, result: Result, promise: str, parts: Sequence[Part]) -> str:
+def _said(result: Result, rehearsal: bool) -> str:
+    """Return what repeating a command gives."""
+    if rehearsal:
+        return "This command makes up the same data and draws fresh noise, at no cost."
+    if not isinstance(result, Published):
+        return "Repeated with:"
+    return (
+        "This command asks the same question. With its ledger and dataset it shows this "
+        "answer again for nothing; otherwise it draws fresh noise, and costs as much again."
+    )
+
+
+def _code(said: str, code: str) -> str:
+    return f"{paragraphs(said)}<pre tabindex='0'><code>{text(code)}</code></pre>"
+
+
+def _frame(title: str, result: Result, notice: Notice, parts: Sequence[Part]) -> str:
     """Return the file; its policy allows the two inline pieces by their hashes only."""
     style, script = _shipped("style.css"), _shipped("sort.js")
     policy = (
@@ -239,7 +278,7 @@ def _frame(title: str, result: Result, promise: str, parts: Sequence[Part]) -> s
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     private = isinstance(result, Published)
-    heading, kind = ("Guarantee", "promise") if private else ("Not private", "promise exposed")
+    kind = "promise exposed" if notice.exposed else "promise"
     body = "".join(
         f"<section aria-labelledby='part{i}'><h2 id='part{i}'>{text(part.heading)}</h2>"
         f"{part.markup}</section>\n"
@@ -254,8 +293,8 @@ def _frame(title: str, result: Result, promise: str, parts: Sequence[Part]) -> s
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>\n"
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f"<header><h1>{text(title)}</h1>{paragraphs(_summary(result))}</header>\n<main>\n"
-        f"<section class='{kind}' aria-labelledby='promise'><h2 id='promise'>{heading}</h2>"
-        f"{paragraphs(promise)}</section>\n{body}</main>\n"
+        f"<section class='{kind}' aria-labelledby='promise'><h2 id='promise'>{notice.heading}</h2>"
+        f"{paragraphs(notice.words)}</section>\n{body}</main>\n"
         f"<footer><p>Made by dpmic {text(__version__)}.</p></footer>\n"
         f"<script>{script}</script>\n</body>\n</html>\n"
     )

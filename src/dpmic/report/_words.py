@@ -98,3 +98,10 @@ EXPOSED = (
     "any number in it. What dpmic.screen, dpmic.release and dpmic.release_pairwise return may be "
     "published."
 )
+REHEARSED = "Rehearsal on made-up data"
+REHEARSAL = (
+    "No record was read and nothing was spent. The columns were made up: they lie between the "
+    "bounds, and have the categories, of the job file, and some were made to depend on others. So "
+    "the values and the order of the pairs mean nothing. What you see is how large the noise will "
+    "be, what it will cost, and what the report will look like."
+)

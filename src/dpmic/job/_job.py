@@ -1,0 +1,390 @@
+"""A job: what a file says is to be published, checked, planned, rehearsed and run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpmic._validate import Categories, Domain, moment
+from dpmic.data import Dialect, header, load, position
+from dpmic.errors import DpmicError, InputError, ParameterError
+from dpmic.job import _made_up, _rules
+from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
+from dpmic.privacy import independence, pairwise, plan, release, screen
+from dpmic.privacy.query import Query, Terms, private
+from dpmic.results import Plan, Published, TablePlan
+
+MADE_UP = "rehearsal on made-up data"
+"""The dataset of every rehearsal, so that no copy of its result can be taken for another."""
+
+WRITTEN = ("sep", "decimal", "encoding", "na", "sheet")
+"""The keys that say how the data file is written."""
+
+UNIT_INTERVAL = (0.0, 1.0)
+"""For made-up columns whose bounds nobody needs."""
+
+GAPS = 0.25
+"""Of the records that may be incomplete, made-up columns lack this share each."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Job:
+    """A job file: what to publish about a table, whom that protects, and at which cost.
+
+    Paths in it begin at its own folder. It holds nothing of the records, and neither
+    :meth:`check` nor :meth:`plan` nor :meth:`rehearse` reads one.
+
+    Attributes
+    ----------
+    path : Path
+        The file, as it was named.
+    text : str
+        What stands in it, comments included; a report shows it as it is.
+
+    Examples
+    --------
+    >>> import tempfile, dpmic
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name, "visits.dpmic.toml")
+    >>> _ = path.write_text('''
+    ... [data]
+    ... file = "visits.csv"
+    ... people = 5000
+    ... [privacy]
+    ... one_row_per_person = true
+    ... epsilon = 1.0
+    ... [question]
+    ... ask = "strongest pairs"
+    ... top = 1
+    ... [columns]
+    ... age = { bounds = [0, 120] }
+    ... dose = { bounds = [0, 400] }
+    ... weight = { bounds = [0, 300] }
+    ... ''')
+    >>> job = dpmic.Job.load(path)
+    >>> job.plan().half_width < 0.1
+    True
+    >>> made = job.rehearse()
+    >>> len(made.pairs), made.dataset
+    (1, 'rehearsal on made-up data')
+    >>> folder.cleanup()
+    """
+
+    path: Path
+    text: str
+    entries: Entries = field(repr=False)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Job:
+        """Read a job file; what is missing or wrong in it, :meth:`check` says.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read, or is not TOML.
+        """
+        file = Path(path)
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+            entries = Entries.read(text)
+        except OSError as error:
+            reason = error.strerror or "it cannot be read"
+            raise InputError(str(file), reason, "check the name and the folder") from None
+        except ValueError as error:  # of TOML, or of its characters
+            remedy = 'correct that line: texts stand in "quotes", lists in [brackets]'
+            raise InputError(str(file), f"it is not TOML: {error}", remedy) from None
+        _rules.apply(entries)
+        return cls(file, text, entries)
+
+    # What the file says
+
+    def get(self, table: str, key: str, default: Any = None) -> Any:
+        """Return one entry, or the default where there is none."""
+        return self.entries.get(table, key, default)
+
+    def at(self, table: str, key: str) -> Path | None:
+        """Return the file that an entry names, from the folder of the job."""
+        name = self.get(table, key)
+        return None if name is None else self.path.parent / name
+
+    @property
+    def ask(self) -> str:
+        """The question."""
+        return str(self.get("question", "ask"))
+
+    @property
+    def variables(self) -> list[str]:
+        """The columns that are scored, or that form groups."""
+        by = self.get("groups", "by")
+        scored = _rules.variables(self.entries)
+        return scored if by is None or by in scored else [*scored, by]
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """How the data file is written, as far as the job says it."""
+        given = {key: self.get("data", key) for key in WRITTEN}
+        return {key: value for key, value in given.items() if value is not None}
+
+    @property
+    def ends(self) -> dict[str, Any]:
+        """The bounds of the columns of numbers and dates; None where there are none."""
+        columns = {name: self.entries.columns[name] for name in self.variables}
+        return {
+            name: own.written if isinstance(own.domain, tuple) else None
+            for name, own in columns.items()
+            if not isinstance(own.domain, Categories)
+        }
+
+    def asked(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the terms and the options of the private functions.
+
+        The only place that knows how the keys of a job file are called there.
+        """
+        get, columns = self.get, {name: self.entries.columns[name] for name in self.variables}
+        bounded = {name: c.written for name, c in columns.items() if isinstance(c.domain, tuple)}
+        nominal = {
+            name: c.written for name, c in columns.items() if isinstance(c.domain, Categories)
+        }
+        keys = ("person", "epsilon", "allow_large_epsilon", "allow_noisy")
+        terms = {key: get("privacy", key) for key in keys}
+        terms |= {"rows_per_person": get("privacy", "rows_per_person")}
+        terms |= {"ledger": self.at("privacy", "ledger"), "dataset": get("data", "dataset")}
+        rule = get("missing", "rule", "refuse")
+        if rule == "fill":
+            rule = {name: c.fill for name, c in columns.items() if c.fill is not None}
+        which = {
+            "categories": nominal or None,
+            "missing": None if rule == "refuse" else rule,
+            "complete": get("missing", "complete"),
+            "by": get("groups", "by"),
+            "at_least": get("groups", "at_least"),
+        }
+        options = {key: get("question", key) for key in KEYS["question"] if key != "ask"}
+        if _rules.needs_domains(self.entries):
+            options["bounds"] = bounded or None
+        given = {name: value for name, value in {**terms, **which}.items() if value is not None}
+        return given, {name: value for name, value in options.items() if value is not None}
+
+    # What is wrong with it
+
+    def check(self) -> tuple[DpmicError, ...]:
+        """Return all that is missing or wrong, with lines and remedies; nothing if all is well.
+
+        Of the data file the header is read, and no record.
+        """
+        return (*self.entries.problems, *self._in_file(), *self._in_ledger())
+
+    def refuse(self, problems: Sequence[DpmicError]) -> None:
+        """Raise what is missing or wrong, all of it in one error, if anything is."""
+        if len(problems) == 1:
+            raise problems[0]
+        if problems:
+            listed = "\n  ".join(map(str, problems)).removesuffix(".")
+            reason = f"{len(problems)} entries are missing or wrong"
+            raise ParameterError(str(self.path), reason, f"correct them:\n  {listed}")
+
+    def _in_file(self) -> Iterator[DpmicError]:
+        """Yield the columns that the header of the data file does not have, or has twice."""
+        file = self.at("data", "file")
+        if file is None:
+            return
+        person = self.get("privacy", "person")
+        try:
+            names = header(str(file), Dialect(**self.written))
+        except DpmicError as error:
+            yield error
+            return
+        for name in self.variables if person is None else [*self.variables, person]:
+            try:
+                position(name, names, "column")
+            except InputError as error:
+                key = _rules.UNIT if name == person else ("columns", name)
+                line = self.entries.lines.get(key)
+                value = f"{error.value} of {file}"
+                yield EntryError(value, error.reason, error.remedy, ".".join(key), line)
+
+    def _in_ledger(self) -> Iterator[DpmicError]:
+        """Yield that there is no ledger: a mistyped name must not make another budget."""
+        ledger, key = self.at("privacy", "ledger"), ("privacy", "ledger")
+        if ledger is not None and not ledger.exists():
+            made = f"dpmic ledger create {ledger} --epsilon 3"
+            remedy = f"make it for all that is ever published: {made}"
+            reason, line = "there is no such ledger", self.entries.lines.get(key)
+            yield EntryError(f"ledger {str(ledger)!r}", reason, remedy, ".".join(key), line)
+
+    # What it does
+
+    def plan(self, people: int | None = None) -> Plan | TablePlan:
+        """Tell the noise and the expected error, for so many people; see :func:`dpmic.plan`.
+
+        Parameters
+        ----------
+        people : int, optional
+            How many people there are; by default what the job file says.
+        """
+        self.refuse(self.entries.problems)
+        if self.ask == "test":
+            raise ParameterError(
+                'ask = "test"', "errors are those of scores", "rehearse it, to see what it gives"
+            )
+        get = self.get
+        options: dict[str, Any] = {
+            "rows_per_person": get("privacy", "rows_per_person", 1),
+            "allow_large_epsilon": get("privacy", "allow_large_epsilon", False),
+        }
+        if self.ask != "one pair":
+            options |= {"top": get("question", "top"), "delta": get("question", "delta", 0.0)}
+            options |= {"candidates": _rules.candidates(self.entries)}
+        with speaking_of_keys():
+            planned: Plan | TablePlan = plan.plan(
+                self.number_of_people(people), get("privacy", "epsilon"), **options
+            )
+        return planned
+
+    @private
+    def query(self, data: Any = None) -> Query[Any]:
+        """Prepare the query; nothing is spent before it runs.
+
+        Parameters
+        ----------
+        data : frame, optional
+            What to ask instead of the file that the job names.
+
+        Raises
+        ------
+        ParameterError
+            If anything in the job file is missing or wrong.
+        """
+        self.refuse(self.check() if data is None else self.entries.problems)
+        terms, _ = self.asked()
+        with speaking_of_keys():
+            checked = Terms(**terms)
+            return self.prepare(checked, self._read(checked) if data is None else data)
+
+    def run(self, data: Any = None) -> Any:
+        """Publish: charge the ledger that the job names, and return the result.
+
+        Parameters
+        ----------
+        data : frame, optional
+            As for :meth:`query`.
+
+        Returns
+        -------
+        Release, Screening, PairwiseRelease or IndependenceRelease
+            As the question has it.
+        """
+        query = self.query(data)
+        with speaking_of_keys():
+            return query.run()
+
+    def prepare(self, terms: Terms, data: Any) -> Query[Any]:
+        """Prepare the query of this job for terms that were agreed on."""
+        _, options = self.asked()
+        prepare: Mapping[str, Callable[..., Query[Any]]] = {
+            "one pair": release.prepare,
+            "strongest pairs": screen.prepare,
+            "all pairs": pairwise.prepare,
+            "test": independence.prepare,
+        }
+        if self.ask in ("strongest pairs", "all pairs"):
+            return prepare[self.ask](data, terms, **options)
+        x, y = options.pop("x"), options.pop("y")
+        if self.ask == "test":
+            options.setdefault("draws", 999)
+        return prepare[self.ask](x, y, terms, data=data, **options)
+
+    def _read(self, terms: Terms) -> Any:
+        """Load the columns that are needed; errors hold nothing of what was read."""
+        ends, file = self.ends, str(self.at("data", "file"))
+        dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
+        told = {"labels": terms.labels, "dates": dates, "dialect": Dialect(**self.written)}
+        return load(file, list(ends), private=True, **told)
+
+    # What it would do
+
+    def number_of_people(self, given: int | None = None) -> int:
+        """Return the number of people to plan and to rehearse with: given, or as the file says."""
+        checked = self.get("data", "people") if given is None else given
+        if checked is None:
+            raise ParameterError(
+                "people", "it is not known how many there are", "write people = 5000 below [data]"
+            )
+        return int(KEYS["data"]["people"](checked, "people"))
+
+    def made_up(self, people: int | None = None, *, rows: int | None = None) -> Any:
+        """Return made-up columns that follow the bounds and categories; no record is read.
+
+        People have from one row to ``rows``, by default to as many as the job file says.
+        """
+        columns, by = self.entries.columns, self.get("groups", "by")
+        domains: dict[str, Domain] = {
+            name: columns[name].domain or UNIT_INTERVAL for name in self.variables
+        }
+        rule = self.get("missing", "rule", "refuse")
+        return _made_up.columns(
+            domains,
+            self.number_of_people(people),
+            rows=rows or self.get("privacy", "rows_per_person", 1),
+            person=self.get("privacy", "person"),
+            sizes={} if by is None else {by: self._sizes()},
+            gaps=0.0 if rule == "refuse" else GAPS * (1 - self.get("missing", "complete", 0.8)),
+        )
+
+    def rehearse(self, people: int | None = None) -> Published:
+        """Run the whole job on made-up data: nothing is read, and nothing is spent.
+
+        Parameters
+        ----------
+        people : int, optional
+            How many people to make up; by default what the job file says.
+
+        Returns
+        -------
+        Release, Screening, PairwiseRelease or IndependenceRelease
+            With ``dataset="rehearsal on made-up data"``: its noise is real, its values mean
+            nothing.
+        """
+        query = self.rehearsal(people)
+        with speaking_of_keys():
+            result: Published = query.run()
+        return result
+
+    def rehearsal(self, people: int | None = None) -> Query[Any]:
+        """Prepare the query of this job on made-up data, without a ledger."""
+        self.refuse(self.entries.problems)
+        terms, _ = self.asked()
+        terms |= {"ledger": None, "dataset": MADE_UP}
+        with speaking_of_keys():
+            return self.prepare(Terms(**terms), self.made_up(people))
+
+    def promises(self, people: int | None = None) -> dict[str, str]:
+        """Return what is taken on trust besides the privacy unit, in words."""
+        said = {}
+        rule, complete = self.get("missing", "rule"), self.get("missing", "complete", 0.8)
+        if rule == "drop":
+            floor = "" if people is None else f", so {int(complete * people):,} at least count"
+            said["missing values"] = (
+                f"records that lack one of the two are dropped; {complete:.0%} or more have "
+                f"both{floor}"
+            )
+        elif rule in ("scatter", "fill"):
+            how = "a random value" if rule == "scatter" else "the value that the column names"
+            said["missing values"] = f"{how} stands for each"
+        by = self.get("groups", "by")
+        if by is not None:
+            listed = ", ".join(f"{group} has {size:,}" for group, size in self._sizes().items())
+            said["groups"] = f"by {by}: {listed} or more; each gets half of epsilon"
+        return said
+
+    def _sizes(self) -> dict[str, int]:
+        """Return how many records each group has at least, as far as that is promised."""
+        promised = self.get("groups", "at_least")
+        groups = self.entries.columns[self.get("groups", "by")].written
+        return promised if isinstance(promised, dict) else dict.fromkeys(groups, promised)
+
+    def __repr__(self) -> str:
+        return f"Job({str(self.path)!r}: {self.ask})"

@@ -1,0 +1,244 @@
+"""What the entries of a job file must be together; every rule notes all that it finds wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dpmic import _validate
+from dpmic._validate import Categories
+from dpmic.errors import DpmicError, ParameterError, did_you_mean, safe_repr
+from dpmic.job._entries import (
+    ASKS,
+    KEYS,
+    NEEDED,
+    WAYS,
+    Column,
+    Entries,
+    EntryError,
+    for_the_file,
+    key_of,
+)
+from dpmic.privacy.release import MECHANISMS
+
+UNIT = ("privacy", "person")
+"""Where it is noted that nobody has said what a person is."""
+
+UNIT_REMEDY = "name the column that tells people apart, or write one_row_per_person = true instead"
+OFF = "put # before the line"
+
+
+def apply(entries: Entries) -> None:
+    """Apply every rule; what is wrong is then in the order of the lines."""
+    for rule in (_data, _unit, _price, _question, _columns, _pairs, _gaps, _groups, _shown, _open):
+        rule(entries)
+    entries.problems.sort(key=lambda problem: problem.line or math.inf)
+
+
+def is_about_unit(problem: DpmicError) -> bool:
+    """Return whether a problem is that nobody has said what a person is."""
+    return isinstance(problem, EntryError) and problem.remedy.startswith(UNIT_REMEDY)
+
+
+def variables(entries: Entries) -> list[str]:
+    """Return the columns that are scored."""
+    asked = entries.get("question", "ask")
+    if asked in ("one pair", "test"):
+        named = (entries.get("question", axis) for axis in ("x", "y"))
+        return [name for name in named if name is not None]
+    aside = entries.get("privacy", "person"), entries.get("groups", "by")
+    known = entries.columns.items()
+    return [name for name, column in known if column.domain is not None and name not in aside]
+
+
+def candidates(entries: Entries) -> int:
+    """Return the number of pairs that are looked at."""
+    count = len(variables(entries))
+    if entries.get("question", "target") is not None:
+        return count - 1
+    return count * (count - 1) // 2
+
+
+def needs_domains(entries: Entries) -> bool:
+    """Return whether a pair needs bounds or categories: ranks need none."""
+    kind = MECHANISMS.get(entries.get("question", "mechanism"))
+    return entries.get("question", "ask") != "test" and (kind is None or kind.needs_bounds)
+
+
+def _needed(entries: Entries, table: str, key: str, remedy: str) -> bool:
+    """Note a key without a value."""
+    if entries.get(table, key) is not None:
+        return True
+    if not _known(entries, table, key):
+        there = (table, key) in entries.lines
+        reason = "it is not filled in" if there else "it is missing"
+        entries.wrong((table, key), reason, remedy if there else f"{remedy}, below [{table}]")
+    return False
+
+
+def _data(entries: Entries) -> None:
+    _needed(entries, "data", "file", 'write file = "visits.csv"')
+    if entries.get("privacy", "ledger") is not None:
+        remedy = 'name the data for the ledger: dataset = "visits 2024"'
+        _needed(entries, "data", "dataset", remedy)
+
+
+def _unit(entries: Entries) -> None:
+    person, one = entries.get(*UNIT), entries.get("privacy", "one_row_per_person", False)
+    rows = entries.get("privacy", "rows_per_person")
+    if one and (person is not None or rows is not None):
+        other = "person" if person is not None else "rows_per_person"
+        reason = f"{other} says that a person may have several rows"
+        entries.wrong(("privacy", "one_row_per_person"), reason, f"{OFF} of one of them")
+    if not one and person is None and rows is None:
+        _needed(entries, *UNIT, UNIT_REMEDY)
+    if rows is not None and rows > 1 and entries.get("question", "ask") == "test":
+        reason = "several rows of a person are not independent, and a test needs that"
+        entries.wrong(("privacy", "rows_per_person"), reason, "write rows_per_person = 1")
+    if person is not None and entries.columns.get(person, Column()).domain is not None:
+        reason = "this column names the person"
+        entries.wrong(("columns", person), reason, f'write {key_of(person)} = "ignore"')
+
+
+def _price(entries: Entries) -> None:
+    if _needed(entries, "privacy", "epsilon", "write epsilon = 1.0"):
+        large = entries.get("privacy", "allow_large_epsilon", False)
+        try:
+            _validate.epsilon(entries.get("privacy", "epsilon"), allow_large=large)
+        except ParameterError as error:
+            remedy = for_the_file(error.remedy)
+            entries.wrong(("privacy", "epsilon"), error.reason, remedy, error.value)
+
+
+def _question(entries: Entries) -> None:
+    if not _needed(entries, "question", "ask", f"write ask = {' or '.join(_asks())}"):
+        return
+    asked = entries.get("question", "ask")
+    own = ASKS[asked]
+    for key in KEYS["question"]:
+        if key in own and key in NEEDED:
+            example = "5" if key == "top" else '"age"'
+            _needed(entries, "question", key, f"write {key} = {example}")
+        elif key != "ask" and key not in own and entries.get("question", key) is not None:
+            entries.wrong(("question", key), f"the question {safe_repr(asked)} has none", OFF)
+    mechanism = entries.get("question", "mechanism", "auto")
+    single = {name for name, kind in MECHANISMS.items() if kind.counts or not kind.needs_bounds}
+    if asked in ("strongest pairs", "all pairs") and mechanism in single:
+        reason = "pairs of a table are scored on grids that are fixed beforehand"
+        entries.wrong(("question", "mechanism"), reason, f"{OFF}: the default suits them")
+
+
+def _asks() -> list[str]:
+    return [f'"{asked}"' for asked in ASKS]
+
+
+def _columns(entries: Entries) -> None:
+    """Columns that are scored need bounds or categories; of a table all must be decided."""
+    asked = entries.get("question", "ask")
+    if asked is None:
+        return
+    if asked in ("strongest pairs", "all pairs"):
+        for name, column in entries.columns.items():
+            if column.open and name != entries.get(*UNIT):
+                entries.wrong(("columns", name), "it is not filled in", WAYS)
+    for axis in ("x", "y", "target"):
+        name = entries.get("question", axis)
+        if axis in ASKS[asked] and name is not None:
+            _named(entries, axis, name)
+
+
+def _named(entries: Entries, axis: str, name: str) -> None:
+    """Check a column that the question names."""
+    column = entries.columns.get(name)
+    if column is None:
+        remedy = did_you_mean(name, list(entries.columns)) if entries.columns else "add it there"
+        shown = f"{axis} = {safe_repr(name)}"
+        entries.wrong(("question", axis), "[columns] has no such column", remedy, shown)
+    elif column.domain is None and needs_domains(entries) and not _known(entries, "columns", name):
+        entries.wrong(("columns", name), f"it is {axis} of the question", WAYS)
+
+
+def _known(entries: Entries, *place: str) -> bool:
+    """Return whether it is noted already that an entry is wrong."""
+    return any(problem.key == ".".join(map(key_of, place)) for problem in entries.problems)
+
+
+def _pairs(entries: Entries) -> None:
+    """Check that there are pairs, and as many as are asked for."""
+    asked = entries.get("question", "ask")
+    if asked in ("one pair", "test"):
+        names = variables(entries)
+        if len(names) == 2 and len(set(names)) == 1:
+            reason = "x and y are the same column"
+            entries.wrong(("question", "y"), reason, "name two columns that differ")
+        return
+    if asked is None or any(p.key.startswith("columns.") for p in entries.problems):
+        return
+    scored = variables(entries)
+    if len(scored) < 2:
+        reason = "a pair needs two columns with bounds or categories"
+        entries.wrong(("columns",), reason, WAYS, "[columns]")
+        return
+    top, count = entries.get("question", "top"), candidates(entries)
+    if top is not None and top > count:
+        reason = "there is one pair" if count == 1 else f"there are {count} pairs"
+        entries.wrong(("question", "top"), reason, f"write top = {count} or less", f"top = {top}")
+
+
+def _gaps(entries: Entries) -> None:
+    rule = entries.get("missing", "rule", "refuse")
+    if rule == "drop" and entries.get("question", "ask") == "test":
+        reason = "a test cannot drop records, since their number would not be public"
+        entries.wrong(("missing", "rule"), reason, 'write rule = "scatter" or rule = "fill"')
+    if rule != "drop" and entries.get("missing", "complete") is not None:
+        reason = f"it is a promise for dropped records, and the rule is {safe_repr(rule)}"
+        entries.wrong(("missing", "complete"), reason, f'{OFF}, or write rule = "drop"')
+    filled = [name for name, column in entries.columns.items() if column.fill is not None]
+    if rule != "fill":
+        for name in filled:
+            reason = f"it has a value for missing ones, and the rule is {safe_repr(rule)}"
+            entries.wrong(("columns", name), reason, 'write rule = "fill" below [missing]')
+    elif not filled:
+        remedy = "give a column one: age = { bounds = [0, 120], missing = 0 }"
+        entries.wrong(("missing", "rule"), "no column has a value for missing ones", remedy)
+
+
+def _groups(entries: Entries) -> None:
+    by, sizes = entries.get("groups", "by"), entries.get("groups", "at_least")
+    if by is None and sizes is None:
+        return
+    if entries.get("question", "ask") == "test":
+        entries.wrong(("groups", "by"), "a test has no groups", OFF)
+        return
+    if not _needed(entries, "groups", "by", 'name the column of groups: by = "ward"'):
+        return
+    column = entries.columns.get(by)
+    if column is None or not isinstance(column.domain, Categories):
+        reason = "the groups are the categories of a column, and it has none"
+        remedy = f'write {key_of(by)} = {{ categories = ["a", "b"] }} below [columns]'
+        entries.wrong(("groups", "by"), reason, remedy, f"by = {safe_repr(by)}")
+        return
+    remedy = "promise the least size of each: at_least = 300, or at_least = { a = 300, b = 200 }"
+    if _needed(entries, "groups", "at_least", remedy) and isinstance(sizes, dict):
+        _promised(entries, list(sizes), column.domain)
+
+
+def _promised(entries: Entries, named: Sequence[str], groups: Categories) -> None:
+    """Check the groups whose sizes are promised."""
+    for name in named:
+        if _validate.label(name) not in groups.labels:
+            remedy = did_you_mean(name, groups.labels, "categories")
+            shown = f"at_least of {safe_repr(name)}"
+            entries.wrong(("groups", "at_least"), "there is no such group", remedy, shown)
+
+
+def _shown(entries: Entries) -> None:
+    if entries.get("report", "estimate") and entries.get("question", "ask") == "test":
+        entries.wrong(("report", "estimate"), "a test has no estimate of MIC*", OFF)
+
+
+def _open(entries: Entries) -> None:
+    """Note what is still to be filled in and has not been noted for another reason."""
+    for place in entries.open:
+        if not _known(entries, *place):
+            entries.wrong(place, "it is not filled in", f"write what is meant, or {OFF}")

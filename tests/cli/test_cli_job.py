@@ -1,0 +1,368 @@
+"""A table to a private result with one file: init, check, rehearse, run."""
+
+import io
+import json
+import re
+import sys
+from html import unescape
+
+import commands
+import pytest
+
+import dpmic
+from dpmic.cli import _application
+from dpmic.job._entries import KEYS
+from dpmic.privacy import _guards
+
+JOB = "people.dpmic.toml"
+REPORT, REHEARSAL = "people.html", "people.rehearsal.html"
+HEADER = "id,a,b,c\n"
+FILLED = {
+    'person = "?"': 'person = "id"',
+    'id = "?"': 'id = "ignore"',
+    'a  = "?"': "a = { bounds = [-1, 1] }",
+    'b  = "?"': "b = { bounds = [0, 1] }",
+    'c  = "?"': "c = { bounds = [0, 1.0] }",
+    "top = 5": "top = 2   # <b> & more",
+    "# people = 5000": "people = 1000",
+}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    commands.folder(monkeypatch, tmp_path)
+    monkeypatch.setattr(_guards, "_reminded", True)
+    return commands.runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def answering(monkeypatch, run):
+    """Sit at a terminal and answer."""
+
+    def call(answers, *arguments):
+        monkeypatch.setattr("dpmic.cli._spending._asking", lambda: True)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+        return run(*arguments)
+
+    return call
+
+
+@pytest.fixture
+def job(run, tmp_path):
+    """A job file that is filled in, and a ledger."""
+    assert run("init", "people.csv")[0] == 0
+    run("ledger", "create", "people.ledger", "--epsilon", "3")
+    path = tmp_path / JOB
+    fill(path, FILLED)
+    return path
+
+
+def fill(path, replaced):
+    text = path.read_text()
+    for old, new in replaced.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def seal(tmp_path):
+    """Leave of the table nothing that could be read but its header."""
+    (tmp_path / "people.csv").write_bytes(HEADER.encode() + b"\xff\xfe;;\x00,,,,,,\n" * 99)
+
+
+def test_from_a_table_to_a_private_result(run, tmp_path):
+    code, out, _ = run("init", "people.csv")
+    assert (code, out) == (0, f'{JOB}: replace every "?", then: dpmic check {JOB}\n')
+    code, out, err = run("check", JOB)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"dpmic: {JOB}: 6 entries are missing or wrong; correct them:\n  line ")
+    assert len(err.splitlines()) == 7
+    fill(tmp_path / JOB, FILLED)
+    _, _, err = run("check", JOB)
+    assert "there is no such ledger; make it for all that is ever published: " in err
+    run(*err.split("published: dpmic ")[1].rstrip(".\n").split())
+    code, out, _ = run("check", JOB)
+    assert code == 0
+    shown = " ".join(out.split())
+    assert "publishes 2 of 3 pairs, chosen privately, with their MIC" in shown
+    assert "protects a person, by id; the first row of each is used n, public 1,000" in shown
+    assert "noise 95% of values are within 0.0" in shown
+    assert "expected error 0.0" in shown
+    assert "ledger 3 of 3 left, 2 after this" in shown
+    code, out, _ = run("rehearse", JOB)
+    assert code == 0
+    assert out.startswith("Rehearsal on made-up data. ")
+    code, out, err = run("run", JOB, "--yes")
+    assert code == 0
+    assert out.startswith("Private scores of pairs, for epsilon = 1 together")
+    assert (tmp_path / REPORT).exists()
+    assert dpmic.Ledger("people.ledger").spent == pytest.approx(1)
+
+
+# the header alone
+
+
+def test_no_record_is_read_before_it_runs(run, job, tmp_path):
+    seal(tmp_path)
+    before = (tmp_path / "people.ledger").read_bytes()
+    assert run("init", "people.csv", "--overwrite")[0] == 0
+    fill(job, FILLED)
+    assert run("rehearse", JOB)[0] == 0
+    assert (tmp_path / "people.ledger").read_bytes() == before
+    assert run("check", JOB)[0] == 0
+    assert dpmic.Ledger("people.ledger").history() == []
+
+
+def test_a_rehearsal_opens_neither_the_table_nor_the_ledger(run, job, tmp_path):
+    (tmp_path / "people.csv").unlink()
+    (tmp_path / "people.ledger").write_bytes(b"not a ledger")
+    assert run("rehearse", JOB)[0] == 0
+    assert (tmp_path / "people.ledger").read_bytes() == b"not a ledger"
+
+
+# init
+
+
+def test_init_overwrites_nothing(run, job):
+    before = job.read_text()
+    code, out, err = run("init", "people.csv")
+    assert (code, out) == (2, "")
+    assert f"{JOB}: this file exists; choose another name, or pass --overwrite." in err
+    assert job.read_text() == before
+    assert run("init", "people.csv", "--overwrite")[0] == 0
+    assert job.read_text() != before
+    code, _, err = run("init", "people.csv", "--out", "bounds.toml", "--overwrite")
+    assert code == 2
+    assert "it is not a job file" in err
+
+
+def test_a_job_names_its_table_from_its_own_folder(run, tmp_path):
+    (tmp_path / "jobs").mkdir()
+    assert run("init", "people.csv", "--out", "jobs/first.dpmic.toml")[0] == 0
+    assert 'file = "../people.csv"' in (tmp_path / "jobs/first.dpmic.toml").read_text()
+    assert 'dataset = "first"' in (tmp_path / "jobs/first.dpmic.toml").read_text()
+    fill(tmp_path / "jobs/first.dpmic.toml", FILLED)
+    run("ledger", "create", "jobs/first.ledger", "--epsilon", "3")
+    assert run("check", "jobs/first.dpmic.toml")[0] == 0
+
+
+@pytest.mark.parametrize("table", ["no.csv", "numbers.csv", "empty.csv"])
+def test_a_table_without_a_header_has_no_job(run, tmp_path, table):
+    (tmp_path / "numbers.csv").write_text("1,2,3\n4,5,6\n")
+    (tmp_path / "empty.csv").write_text("")
+    code, out, err = run("init", table)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert not list(tmp_path.glob("*.dpmic.toml"))
+
+
+# check
+
+
+def test_without_people_there_is_no_plan(run, job):
+    fill(job, {"people = 1000": ""})
+    code, out, _ = run("check", JOB)
+    assert code == 0
+    assert "nothing is missing" in out
+    assert "or --people 5000" in out
+    assert "noise  " not in out
+    code, out, _ = run("check", JOB, "--people", "2000")
+    assert code == 0
+    assert "2,000" in out
+
+
+def test_several_rows_a_person_are_planned_with_one_of_each(run, job):
+    """Nobody knows how many rows there are; fewer have more noise."""
+    fill(job, {"# rows_per_person = 5": "rows_per_person = 2"})
+    code, out, _ = run("check", JOB)
+    shown = " ".join(out.split())
+    assert code == 0
+    assert "the first 2 rows of each are used" in shown
+    assert "n, public 1,000" in shown
+
+
+@pytest.mark.parametrize("case", ["budget", "noise", "people"])
+def test_check_refuses_what_would_be_refused(run, job, case):
+    replaced, options, code, words = {
+        "budget": ({"epsilon = 1.0": "epsilon = 4.0"}, (), 1, "pass at most 3"),
+        "noise": ({"epsilon = 1.0": "epsilon = 0.01"}, (), 2, "or allow_noisy = true to publish"),
+        "people": ({}, ("--people", "1"), 2, "people = 1: it is too small"),
+    }[case]
+    fill(job, replaced)
+    refused, out, err = run("check", JOB, *options)
+    assert (refused, out) == (code, "")
+    assert words in err
+    assert dpmic.Ledger("people.ledger").spent == 0
+
+
+def test_a_ledger_that_is_not_named_is_said_in_keys(run, job):
+    fill(job, {'ledger = "people.ledger"': ""})
+    _, out, _ = run("check", JOB)
+    shown = " ".join(out.split())
+    assert 'this spending is not tracked; add ledger = "FILE" and dataset = "NAME"' in shown
+
+
+# rehearse
+
+
+def test_a_rehearsal_says_so_wherever_one_looks(run, job, tmp_path):
+    code, out, err = run("rehearse", JOB)
+    assert code == 0
+    assert out.startswith("Rehearsal on made-up data. ")
+    assert "No record was read and nothing was spent" in out
+    assert re.search(r"It took \d+\.\d s, without reading the table", out)
+    assert "differentially private" not in out
+    assert str(tmp_path / REHEARSAL) in err
+    page = (tmp_path / REHEARSAL).read_text()
+    assert "<title>Rehearsal on made-up data: The strongest 2 of 3 pairs</title>" in page
+    assert "<h1>Rehearsal on made-up data: The strongest 2 of 3 pairs</h1>" in page
+    assert "<h2 id='promise'>Rehearsal on made-up data</h2>" in page
+    assert "<dd>rehearsal on made-up data</dd>" in page  # the dataset
+    assert "Guarantee" not in page
+    assert "differentially private" not in page
+    assert "What was spent" not in page
+    assert job.read_text() in unescape(page)
+    assert not (tmp_path / REPORT).exists()
+
+
+def test_a_rehearsal_overwrites_nothing(run, job, tmp_path):
+    (tmp_path / REHEARSAL).write_text("mine")
+    code, out, err = run("rehearse", JOB, "--overwrite")
+    assert (code, out) == (2, "")
+    assert "it is not a page of dpmic" in err
+    assert (tmp_path / REHEARSAL).read_text() == "mine"
+    for name in ("people.csv", "people.ledger", JOB):
+        code, _, err = run("rehearse", JOB, "--report", name, "--overwrite")
+        assert code == 2
+        assert "uses that file otherwise" in err
+
+
+def test_a_rehearsal_asks_how_many_people_there_are(run, job, monkeypatch, answering):
+    fill(job, {"people = 1000": ""})
+    code, out, err = run("rehearse", JOB)
+    assert (code, out) == (2, "")
+    assert "add --people 5000, or people = 5000 below [data]" in err
+    code, out, err = answering("1,200\n", "rehearse", JOB)
+    assert code == 0
+    assert "About how many people are there?" in err
+    assert "<dd>1,200</dd>" in (job.parent / REHEARSAL).read_text()
+    code, out, err = answering("many\n", "rehearse", JOB, "--overwrite")
+    assert (code, out) == (2, "")
+    assert "this is not a number of people" in err
+
+
+@pytest.mark.parametrize("ask", ["one pair", "all pairs", "test"])
+def test_every_question_can_be_rehearsed(run, job, ask):
+    own = {"all pairs": ""}.get(ask, 'x = "a"\ny = "b"')
+    fill(job, {'ask = "strongest pairs"': f'ask = "{ask}"', "top = 2 ": f"{own} # top = 2 "})
+    code, out, err = run("rehearse", JOB)
+    assert code == 0, err
+    assert out.startswith("Rehearsal on made-up data. ")
+
+
+# run
+
+
+def test_the_report_shows_the_job_as_it_is(run, job, tmp_path):
+    assert run("run", JOB, "--yes")[0] == 0
+    page = (tmp_path / REPORT).read_text()
+    assert job.read_text() in unescape(page)
+    assert "<b>" not in page.partition("How it was made")[2]
+    assert f"<code>dpmic run {JOB}</code>" in page
+    assert "differentially private with epsilon = 1" in page
+    assert "ehearsal" not in page.replace("dpmic rehearse", "").replace("check and rehearse", "")
+    assert str(tmp_path) not in page  # paths as they were typed
+
+
+def test_the_same_job_is_answered_again_for_nothing(run, job):
+    first = run("run", JOB, "--yes", "--json")[1]
+    code, second, err = run("run", JOB, "--json", "--overwrite")
+    assert code == 0
+    assert json.loads(first)["values"] == json.loads(second)["values"]
+    assert "nothing was spent. Corrected or other data needs another dataset." in err
+    assert dpmic.Ledger("people.ledger").spent == pytest.approx(1)
+
+
+def test_the_plan_is_shown_and_no_means_no(run, job, tmp_path, answering):
+    code, out, err = answering("n\n", "run", JOB)
+    assert (code, out) == (1, "")
+    assert "The plan; nothing is spent yet" in err
+    assert "Whom must this protect?" not in err  # the file says it
+    assert not (tmp_path / REPORT).exists()
+    assert dpmic.Ledger("people.ledger").spent == 0
+    assert answering("y\n", "run", JOB)[0] == 0
+    assert dpmic.Ledger("people.ledger").spent == pytest.approx(1)
+
+
+@pytest.mark.parametrize("answer", ["1", "2\nid", "3\n2"])
+def test_what_the_file_does_not_say_is_asked_and_reported(run, job, tmp_path, answering, answer):
+    fill(job, {'person = "id"': 'person = "?"'})
+    code, _, err = answering(f"{answer}\ny\n", "run", JOB)
+    assert code == 0, err
+    assert "Whom must this protect?" in err
+    entry = {"1": "one_row_per_person = true", "2": 'person = "id"', "3": "rows_per_person = 2"}
+    page = unescape((tmp_path / REPORT).read_text())
+    assert f"# Answered when asked: {entry[answer[0]]}" in page
+    assert f"<code>dpmic run {JOB}</code>" in page
+
+
+def test_nobody_can_be_asked(run, job, tmp_path):
+    code, out, err = run("run", JOB)
+    assert (code, out) == (2, "")
+    assert "--yes: nobody can be asked here whether to spend" in err
+    fill(job, {'person = "id"': 'person = "?"'})
+    code, out, err = run("run", JOB, "--yes")
+    assert (code, out) == (2, "")
+    assert 'pass one_row_per_person = true, person = "COLUMN" or rows_per_person = N.' in err
+    assert not (tmp_path / REPORT).exists()
+    assert dpmic.Ledger("people.ledger").spent == 0
+
+
+@pytest.mark.parametrize("case", ["key", "records", "noise", "report", "column"])
+def test_what_is_refused_spends_nothing_and_leaves_no_file(run, job, tmp_path, case):
+    replaced, words = {
+        "key": ({"epsilon = 1.0": "epsilonn = 1.0"}, "did you mean 'epsilon'"),
+        "records": ({}, "column 'c': it holds something that is not a number"),
+        "noise": ({"epsilon = 1.0": "epsilon = 0.01"}, "allow_noisy = true to publish anyway"),
+        "report": ({'"people.html"': '"people.csv"'}, "this command uses that file otherwise"),
+        "column": ({"c = {": "d = {"}, "column 'd' of people.csv: there is no such column"),
+    }[case]
+    if case == "records":
+        (tmp_path / "people.csv").write_text(HEADER + "1,0.5,0.5,secret\n" * 100)
+    fill(job, replaced)
+    files = sorted(tmp_path.iterdir())
+    code, out, err = run("run", JOB, "--yes")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert "secret" not in err
+    assert sorted(tmp_path.iterdir()) == files
+    assert dpmic.Ledger("people.ledger").history() == []
+
+
+def test_an_estimate_and_ranks(run, job, tmp_path):
+    fill(
+        job,
+        {
+            'ask = "strongest pairs"': 'ask = "one pair"',
+            "top = 2 ": 'x = "a"\ny = "b"\nmechanism = "mice-laplace"\n# top = 2 ',
+            "# estimate = true": "estimate = true",
+            "# allow_noisy = true": "allow_noisy = true",
+        },
+    )
+    code, out, _ = run("run", JOB, "--yes", "--json")
+    assert code == 0
+    assert json.loads(out)["mechanism"] == "mice-laplace"
+    assert "estimate of MIC*" in (tmp_path / REPORT).read_text()
+
+
+def test_every_option_of_a_private_command_has_its_key():
+    elsewhere = {"file", "bounds", "bounds_file", "every", "missing"}  # other keys say it
+    elsewhere |= {"permutations", "seed"}  # of a test that is not private
+    elsewhere |= {"as_json", "as_csv", "overwrite", "yes", "name", "help"}  # of the delivery
+    same = {"one_row": "one_row_per_person", "rows": "rows_per_person", "cells": "B"}
+    same |= {"report": "file"}
+    keys = {key for table in KEYS.values() for key in table}
+    for name in ("release", "screen", "test"):
+        options = {option.name for option in _application.command().commands[name].params}
+        wanted = {same.get(option, option) for option in options - elsewhere}
+        assert wanted <= keys, wanted - keys
