@@ -102,7 +102,7 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
         (["late.csv", "a", "b"], "column 'a', row 300001 below the header: 'oops' is not a number"),
         (["dates.csv", "a", "b"], "column 'a': dates and durations are not numbers; convert"),
         (["quotes.csv", "a", "b"], "quotes.csv, row 1 below the header: a quotation mark"),
-        ([*MICR, "--bounds", "zzz=0:1"], "--bounds zzz: that column is not scored"),
+        ([*MICR, "--bounds", "zzz=0:1"], "--bounds zzz: no numbers of that column are scored"),
         ([*MICR, "--bounds", "a=0:1", "--bounds", "a=0:2"], "this column has bounds already"),
         ([*MICR, "--bounds-file", "no.toml"], "no.toml: No such file or directory; check"),
         ([*MICR, "--bounds-file", "bad.toml"], "bad.toml: it is not TOML ("),
@@ -117,7 +117,7 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
         (MICR, "a has none; add --bounds a=LOW:HIGH"),
         (
             [*MICR, "--bounds", "a=0"],
-            "--bounds a=0: two numbers are needed; write --bounds age=0:120",
+            "--bounds a=0: two numbers or dates are needed; write --bounds age=0:120",
         ),
         (["empty.csv", "a", "b"], "empty.csv: it is empty"),
         (["header.csv", "a", "b"], "header.csv: it has no rows"),

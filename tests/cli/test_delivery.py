@@ -240,7 +240,7 @@ def test_ctrl_c_says_that_a_ledger_loses_nothing(run, ledger, monkeypatch):
 
 
 def test_a_fault_warns_of_data_in_tracebacks(run, monkeypatch):
-    monkeypatch.setattr("dpmic.cli._inputs.read", broken)
+    monkeypatch.setattr("dpmic.cli._inputs.private", broken)
     _, _, err = run(*RELEASE, *SURE)
     assert "--debug adds a traceback, which may hold data: read it before you send it" in err
 

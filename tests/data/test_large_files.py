@@ -13,6 +13,7 @@ import dpmic
 from dpmic import cli
 from dpmic.cli import _inputs
 from dpmic.data import Stream, open_file
+from dpmic.privacy.query import Terms
 
 N = 3000
 X = np.random.default_rng(11).uniform(-1, 1, N)
@@ -100,8 +101,11 @@ def test_screenings_and_matrices_are_of_the_same_scores(file, run, large):
 def test_what_needs_records_is_loaded(file, monkeypatch, tmp_path):
     monkeypatch.setattr(_inputs, "IN_MEMORY", -1)
     monkeypatch.setattr(_inputs, "PAIR", 0)
-    assert isinstance(_inputs.counted(file, ["a", "b"], private=True), Stream)
-    assert isinstance(_inputs.counted(file, ["a", "b"], person="c", private=True), pa.Table)
+    ends = dict.fromkeys(("a", "b"), (0, 1))
+    assert isinstance(_inputs.private(file, ends, Terms(epsilon=1)), Stream)
+    for told in ({"person": "c"}, {"categories": {"c": ["x", "y"]}}, {"missing": "drop"}):
+        assert isinstance(_inputs.private(file, ends, Terms(epsilon=1, **told)), pa.Table)
+    assert isinstance(_inputs.private(file, ends, Terms(epsilon=1), counts=False), pa.Table)
     monkeypatch.setattr(_inputs, "IN_MEMORY", 2**28)
     assert isinstance(_inputs.counted(file, ["a", "b"]), pa.Table)
 
@@ -109,13 +113,14 @@ def test_what_needs_records_is_loaded(file, monkeypatch, tmp_path):
 def test_a_broken_file_is_refused_as_if_it_were_loaded(monkeypatch, tmp_path):
     monkeypatch.setattr(_inputs, "IN_MEMORY", -1)
     monkeypatch.setattr(_inputs, "PAIR", 0)
+    ends = dict.fromkeys(("a", "b"), (0, 1))
     (tmp_path / "t.parquet").write_text("secret")
     with pytest.raises(dpmic.InputError, match=r"t\.parquet: it cannot be read;") as refused:
-        _inputs.counted(str(tmp_path / "t.parquet"), ["a", "b"], private=True)
+        _inputs.private(str(tmp_path / "t.parquet"), ends, Terms(epsilon=1))
     assert "secret" not in str(refused.value)
     (tmp_path / "t.csv").write_text('a,b\n1,2\n"3,4\n')
     with pytest.raises(dpmic.InputError, match="a quotation mark is not closed"):
-        _inputs.counted(str(tmp_path / "t.csv"), ["a", "b"], private=True)
+        _inputs.private(str(tmp_path / "t.csv"), ends, Terms(epsilon=1))
 
 
 MEASURE = """

@@ -122,14 +122,19 @@ def _reader(call: Callable[..., Any], private: bool) -> Callable[..., Any]:
     return guarded(call)
 
 
+def two(x: str, y: str) -> tuple[str, str]:
+    """Return the two columns of a private command, which must differ."""
+    if x == y:
+        raise ParameterError(
+            f"column {safe_repr(x)}", "it is named twice", "name two columns that differ"
+        )
+    return x, y
+
+
 def _check(columns: Sequence[str], person: str | None) -> None:
     if person is not None and person in columns:
         raise ParameterError(
             f"--person {person}", "this column is a variable, too", "name a column of identifiers"
-        )
-    if len(set(columns)) < len(columns):
-        raise ParameterError(
-            f"column {safe_repr(columns[0])}", "it is named twice", "name two columns that differ"
         )
 
 

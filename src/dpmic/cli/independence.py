@@ -57,7 +57,9 @@ def independence(
 
     unit = o.Unit(one_row, person)
     consent = Consent.sought(unit, account, yes, several=False, epsilon=epsilon)
-    table = _inputs.private(file, {x: None, y: None}, consent.terms, written, counts=False)
+    table = _inputs.private(
+        file, dict.fromkeys(_inputs.two(x, y)), consent.terms, written, counts=False
+    )
     query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
     consent.publish(out, "testing", query, _answers.published)
 

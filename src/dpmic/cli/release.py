@@ -77,14 +77,14 @@ def release(
     which = {**records.terms, **grouping.terms}
     ends = None
     if mechanism is not Mechanism.mice_laplace:
-        numeric = [name for name in (x, y) if name not in (which["categories"] or ())]
+        numeric = [name for name in _inputs.two(x, y) if name not in (which["categories"] or ())]
         ends = _inputs.bounds_of(bounds, bounds_file, numeric)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy, **which)
     # Ranks need all records, and so does looking for where they lie; counts do not.
     counts = mechanism is not Mechanism.mice_laplace and axes is not o.Axes.wide
-    wanted = dict.fromkeys((x, y)) if ends is None else ends
+    wanted = dict.fromkeys(_inputs.two(x, y)) if ends is None else ends
     table = _inputs.private(file, wanted, consent.terms, written, counts=counts)
     given = {"axes": axes and axes.value, "cap": cap, "B": cells, "c": c}
     grids = {key: value for key, value in given.items() if value is not None}

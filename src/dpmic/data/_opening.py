@@ -120,7 +120,7 @@ def header(path: str, dialect: Dialect = PLAINLY) -> tuple[str, ...]:
     ...     header(file.name)
     ('age', 'stay')
     """
-    return tuple(open_file(path, dialect, private=True).names)
+    return open_file(path, dialect, private=True).names
 
 
 def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarrow.Table:

@@ -139,10 +139,22 @@ class Text:
 
     def _first_records(self) -> str:
         """Return the complete records of the first block."""
-        begin = self._begin
-        if not self._complete:
+        begin = self._looked_at
+        if self._public and not self._complete:
             begin = begin[: self._end_of_records(begin, self._newline) or None]
         return begin.decode(PLAIN, "surrogateescape")
+
+    @property
+    def _looked_at(self) -> bytes:
+        """What may say how the text is written: the first block, or where private the header."""
+        if self._public:
+            return self._begin
+        quote, lines = (self.dialect.quote or "").encode(), b""
+        for line in self._begin.splitlines(keepends=True):
+            lines += line
+            if lines.strip() and not (quote and lines.count(quote) % 2):
+                break
+        return lines
 
     def _error(self, reason: str, remedy: str, row: int | None = None) -> InputError:
         """Return an error of this text, with the row where that may be said."""
@@ -184,7 +196,7 @@ class Text:
                 raise self._error("this is not text", remedy)
 
     def _refuse_zero_bytes(self) -> None:
-        if b"\0" in self._begin:
+        if b"\0" in self._looked_at:
             raise self._error(
                 "this is not text, since it holds zero bytes",
                 "if it is UTF-16 without a byte-order mark, pass " + said("encoding", "utf-16-le"),
@@ -213,8 +225,8 @@ class Text:
         if dialect.numbered:
             return tuple(f"f{i}" for i in range(len(names))), dialect.skip_after
         self._check_header(names, text)
-        if self._complete and self._public:  # nothing below would say it as well
-            self._refuse_stray_marks(self._begin)
+        if self._complete:  # nothing below would say it as well
+            self._refuse_stray_marks(self._looked_at)
         return names, skipped + dialect.skip_after
 
     def _first_record(self, text: str) -> tuple[tuple[str, ...], int]:
