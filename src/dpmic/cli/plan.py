@@ -96,13 +96,15 @@ def audit(
     The exit code is 1 if the claim is disproved.
     """
     from dpmic.privacy.audit import audit
+    from dpmic.privacy.plan import of_least_error
     from dpmic.privacy.release import MECHANISMS
 
     out.check()
     options: dict[str, Any] = {"epsilon": epsilon}
     if mechanism is not Mechanism.mice_laplace:
         options["bounds"] = ((0, 1), (0, 1))
-    attacked = MECHANISMS[mechanism.value](**options)
+    automatic = mechanism is Mechanism.auto
+    attacked = MECHANISMS[of_least_error(n, epsilon) if automatic else mechanism.value](**options)
     with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
     _output.show(_answers.audit(result), out.form)

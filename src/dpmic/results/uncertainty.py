@@ -118,6 +118,13 @@ def _refuse_few(mechanism: str, n: int) -> None:
 
 def _refuse_other_grids(parameters: Mapping[str, Any], known: list[dict[str, Any]]) -> None:
     """Refuse grids other than the default ones: how their scores relate to MIC* is not known."""
+    for name in parameters:
+        if name in ("missing", "promised") or name.endswith("categories"):
+            raise ParameterError(
+                name,
+                "how scores relate to MIC* was measured for complete columns of numbers alone",
+                "use interval(), which is about the noise alone",
+            )
     for name, default in known[0].items():
         if name in parameters and parameters[name] not in [near[name] for near in known]:
             usual = f"{default:g}" if isinstance(default, float) else default
