@@ -96,8 +96,7 @@ def audit(
     The exit code is 1 if the claim is disproved.
     """
     from dpmic.privacy.audit import audit
-    from dpmic.privacy.plan import of_least_error
-    from dpmic.privacy.release import MECHANISMS
+    from dpmic.privacy.release import MECHANISMS, of_least_error
 
     out.check()
     options: dict[str, Any] = {"epsilon": epsilon}

@@ -10,7 +10,7 @@ from typing import Any
 from dpmic.errors import ParameterError
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import groups
-from dpmic.privacy._auto import MECHANISMS, choose
+from dpmic.privacy._auto import MECHANISMS, choose, of_least_error
 from dpmic.privacy._gaps import domains_of
 from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
@@ -20,7 +20,7 @@ from dpmic.results import Release
 from dpmic.statistics import sources
 from dpmic.statistics.sources import Counting
 
-__all__ = ["MECHANISMS", "ReleaseQuery", "prepare", "release"]
+__all__ = ["MECHANISMS", "ReleaseQuery", "of_least_error", "prepare", "release"]
 
 
 @private
