@@ -59,7 +59,8 @@ def init(
 
     path = out or Path(Path(file).stem + ENDING)
     named = file if os.path.isabs(file) else os.path.relpath(file, path.parent)
-    text = template(Path(named).as_posix(), header(file, written.dialect), path)
+    said = {key: value for key, value in vars(written).items() if value}
+    text = template(Path(named).as_posix(), header(file, written.dialect), path, said)
     save(text, path, overwrite=overwrite)
     _output.say(f'{path}: replace every "?", then: dpmic check {path}')
 

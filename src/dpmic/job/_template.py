@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
+from typing import Any
 
 from dpmic import _io
 from dpmic.errors import ParameterError, with_code
@@ -92,7 +95,12 @@ COMMENT = 34
 """The column where comments stand."""
 
 
-def template(file: str, names: Sequence[str], job: str | os.PathLike[str]) -> str:
+def template(
+    file: str,
+    names: Sequence[str],
+    job: str | os.PathLike[str],
+    said: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     """Return a job file for a table, to be filled in.
 
     Parameters
@@ -103,6 +111,8 @@ def template(file: str, names: Sequence[str], job: str | os.PathLike[str]) -> st
         The names of its columns.
     job : str or path-like
         What the job file will be called.
+    said : mapping
+        How the file is written, as far as somebody said it: ``{"sep": ";"}``.
 
     Examples
     --------
@@ -123,7 +133,17 @@ def template(file: str, names: Sequence[str], job: str | os.PathLike[str]) -> st
         "report": quoted(f"{stem}.html"),
     }
     head, tail = (Template(text).substitute(written) for text in (HEAD, TAIL))
+    for key, value in said.items():
+        line = f"{key} = {_toml(value)}".replace("\\", r"\\")
+        head = re.sub(rf"(?m)^# {key} = .*$", line, head)
     return head + "".join(_lines(names)) + tail
+
+
+def _toml(value: Any) -> str:
+    """Write a text, or a list of texts."""
+    if isinstance(value, str):
+        return quoted(value)
+    return f"[{', '.join(map(quoted, value))}]"
 
 
 def _shown(name: str) -> str:

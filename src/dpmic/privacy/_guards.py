@@ -97,9 +97,11 @@ def private_columns(
                 found = coded(values, name, domain)
             else:
                 found = column(values, name, categories=False)
-            if found.size != source.n:
+            if found.size != source.n:  # how many there are may be private
                 raise InputError(
-                    f"n = {source.n}", f"the columns hold {found.size} values", "pass plain arrays"
+                    f"column {name}",
+                    "it does not hold a value for each record",
+                    "pass plain arrays",
                 )
             columns.append(rule.settled(found, name, domain))
         return tuple(columns)
