@@ -276,11 +276,12 @@ class Text:
         if not quote:
             return plain.rfind(newline) + 1
         marks, end = plain.count(quote), len(plain)
-        while (newline_at := plain.rfind(newline, 0, end)) >= 0:
-            marks -= plain.count(quote, newline_at, end)
-            if marks % 2 == 0:
+        while end > 0:
+            mark = plain.rfind(quote, 0, end)
+            newline_at = -1 if marks % 2 else plain.rfind(newline, mark + 1, end)
+            if newline_at >= 0:
                 return newline_at + 1
-            end = newline_at
+            marks, end = marks - 1, mark
         return 0
 
     def _refuse_stray_marks(self, block: bytes) -> None:
