@@ -48,10 +48,13 @@ def workbook(path, **sheets):
         for i, (name, rows) in enumerate(sheets.items(), 1):
             state = 'state="hidden"' if name.startswith("hidden") else ""
             listed += f'<sheet name="{name}" sheetId="{i}" {state} r:id="r{i}"/>'
-            links += f'<Relationship Id="r{i}" Type="{RELATED}/worksheet" Target="s{i}.xml"/>'
+            links += (
+                f'<Relationship Id="r{i}" Type="{RELATED}/worksheet" Target="worksheets/s{i}.xml"/>'
+            )
             cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
             file.writestr(
-                f"xl/s{i}.xml", f"<worksheet {MAIN}><sheetData>{cells}</sheetData></worksheet>"
+                f"xl/worksheets/s{i}.xml",
+                f"<worksheet {MAIN}><sheetData>{cells}</sheetData></worksheet>",
             )
         book = f'<workbook {MAIN} xmlns:r="{RELATED}"><sheets>{listed}</sheets></workbook>'
         file.writestr("xl/workbook.xml", book)
