@@ -60,6 +60,8 @@ ONLY_IN = {
     "pyspark": {"data"},
     "dask": {"data"},
     "distributed": {"data", "all_pairs"},
+    "pyreadstat": {"data"},
+    "python_calamine": {"data"},
     "opendp": {"privacy"},
     "sqlite3": {"privacy"},
     "sklearn": set(),  # its score functions are plain functions
@@ -181,6 +183,7 @@ def loaded_after(code):
 
 
 HEAVY = {"numba", "scipy", "narwhals", "pyarrow", "pandas", "matplotlib", "opendp", "joblib"}
+HEAVY |= {"pyreadstat", "python_calamine"}
 
 
 def test_import_is_light():

@@ -55,6 +55,7 @@ def test_exports_are_sorted_documented_and_there():
         assert f"`dpmic.{name}" in reference, name
     assert set(re.findall(r"`dpmic\.(\w+)", reference)) <= {
         *dpmic.__all__,
+        "data",
         "evaluation",
     }
     assert dir(dpmic) == dpmic.__all__

@@ -52,9 +52,7 @@ def made(visits, people, seed):
             "height": height.round(),
             "systolic": systolic.round(),
             "diastolic": (40 + 0.35 * systolic + rng.normal(0, 4, visits)).round(),
-            "creatinine": np.exp(4.4 + 0.004 * age + 0.2 * sex + rng.normal(0, 0.3, visits)).round(
-                1
-            ),
+            "creatinine": np.exp(4.4 + age / 250 + sex / 5 + rng.normal(0, 0.3, visits)).round(1),
             "note": [f"seen by Dr. Müller, case {case}" for case in rng.integers(0, 10**9, visits)],
         }
     )

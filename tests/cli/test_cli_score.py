@@ -92,8 +92,8 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
         (["long.csv", "a", "b"], "column 'a': it holds integers that float64 would round"),
         (
             ["ragged.csv", "a", "b"],
-            "row 2 below the header: a record has more or fewer values than the header has names: 3 "
-            "instead of 2; check its",
+            "row 2 below the header: a record has more or fewer values than the header has names: "
+            "3 instead of 2; check its",
         ),
         (
             ["mixed.csv", "a", "b"],

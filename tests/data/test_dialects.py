@@ -382,3 +382,10 @@ def test_one_record_does_not_change_how_others_are_read(write, kind):
         assert rows.names == ("x", "y")
         known.add(rows._known)
     assert len(known) == 1
+
+
+@sweep("text", [b"\xff\xfex\x00", b"\xff\xfex\x00;\x00y\x00\n\x00\x00\xd8\x00\xd8\n\x00"])
+def test_no_private_refusal_of_an_encoding_holds_what_was_read(write, text):
+    with pytest.raises(InputError) as refused:
+        load(write(text + b"1"), ["x"], private=True)
+    assert refused.value.__context__ is None

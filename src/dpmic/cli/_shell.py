@@ -101,7 +101,7 @@ def for_the_shell(text: str) -> str:
     'use dpmic screen, or pass --allow-noisy'
     >>> for_the_shell(with_code("pass `dataset='visits 2024'`"))
     "pass --dataset 'visits 2024'"
-    >>> for_the_shell(with_code("pass `dpmic.data.open_file(path, Dialect(sep=';'))`"))
+    >>> for_the_shell(with_code("pass `dpmic.data.open_file(path, dpmic.data.Dialect(sep=';'))`"))
     "pass --sep ';'"
     >>> for_the_shell("there is no column 'top=5'")
     "there is no column 'top=5'"
@@ -111,7 +111,7 @@ def for_the_shell(text: str) -> str:
 
 def _spelled(code: str) -> str:
     """Return ``name=value`` as an option, and ``dpmic.name`` as a command."""
-    if written := re.fullmatch(r"dpmic\.data\.open_file\(path, Dialect\((.*)\)\)", code):
+    if written := re.fullmatch(r"dpmic\.data\.open_file\(path, [\w.]+\((.*)\)\)", code):
         code = written[1]
     name, equals, value = code.partition("=")
     if not equals:

@@ -142,9 +142,10 @@ def said(name: str, value: str) -> Message:
     Examples
     --------
     >>> print("pass " + said("sep", ";"))
-    pass dpmic.data.open_file(path, Dialect(sep=';'))
+    pass dpmic.data.open_file(path, dpmic.data.Dialect(sep=';'))
     """
-    return Message((f"dpmic.data.open_file(path, Dialect({name}={value!r}))", True))
+    code = f"dpmic.data.open_file(path, dpmic.data.Dialect({name}={value!r}))"
+    return Message((code, True))
 
 
 Refusal = Callable[[str, str], Exception]

@@ -67,18 +67,15 @@ class Sheet:
         self._public = public
         self._kind = UnreadableError if several else InputError
         sheet = source.get_sheet_by_name(self._name(source))
-        rows = iter(sheet.iter_rows())
-        above = sheet.start[0] if sheet.start else 0
-        header = next(islice(rows, above, None), None)
-        if not header:
+        if sheet.start is None:
             raise self._kind(place, "it is empty", "check which of its sheets has the table")
-        names = tuple(_written(cell, ".") for cell in header)
+        self._rows = islice(sheet.iter_rows(), sheet.start[0], None)
+        names = tuple(_written(cell, ".") for cell in next(self._rows))
         if is_record(names):
             shown = f", {safe_repr(names)}" if public else ""
             reason, remedy = f"its first line{shown} holds no names", "write a header above it"
             raise self._kind(place, reason, remedy)
         self.names = names if public else Unlisted(names)
-        self._rows = rows
 
     def decimal(self, columns: Sequence[str]) -> str:
         """Return the decimal mark, of numbers in cells of text."""

@@ -6,6 +6,7 @@ docs/decisions/0018-one-reader.md has the table of cases.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -156,10 +157,12 @@ class Text:
                 break
         return lines
 
-    def _error(self, reason: str, remedy: str, row: int | None = None) -> InputError:
-        """Return an error of this text, with the row where that may be said."""
-        where = f", row {row} below the header" if row and self._public else ""
-        return self._kind(f"{self._place}{where}", reason, remedy)
+    def _error(self, reason: str, remedy: str, row: int = 0, column: str = "") -> InputError:
+        """Return an error of this text, with row and column where these may be said."""
+        what = self._place
+        if self._public and row:
+            what += f", column {safe_repr(column)}" * bool(column) + f", row {row} below the header"
+        return self._kind(what, reason, remedy)
 
     def _read(self) -> bytes:
         """Return some bytes of the source as they are, none at its end."""
@@ -169,23 +172,19 @@ class Text:
 
     def _decoded(self, raw: bytes) -> bytes:
         """Return bytes of the source in UTF-8; what cannot be decoded is not UTF-8 either."""
-        if self._decoder is not None:
-            try:
-                raw, text = b"", self._decoder.decode(raw, final=not raw)
-            except UnicodeError:
-                raise self._not_encoded() from None
-            raw = text.encode(PLAIN, "surrogateescape")
-        return raw
+        if self._decoder is None:
+            return raw
+        with contextlib.suppress(UnicodeError):
+            text = self._decoder.decode(raw, final=not raw)
+            return text.encode(PLAIN, "surrogateescape")
+        raise self._not_encoded()  # out here, so that no context holds what was read
 
-    def _not_encoded(self, row: int | None = None, column: str = "") -> InputError:
+    def _not_encoded(self, row: int = 0, column: str = "") -> InputError:
         encoding = self.dialect.encoding
         name = "UTF-8" if _is_plain(encoding) else encoding
         other = LATIN if name == "UTF-8" else PLAIN
         remedy = "save it as UTF-8, or name its encoding: pass " + said("encoding", other)
-        if not (self._public and row):
-            return self._error(f"its text is not {name}", remedy)
-        what = f"{self._place}, column {safe_repr(column)}, row {row} below the header"
-        return self._kind(what, f"its text is not {name}", remedy)
+        return self._error(f"its text is not {name}", remedy, row, column)
 
     def _refuse_other_kinds(self, begin: bytes) -> None:
         """Refuse files of other kinds, which their first bytes give away."""
@@ -262,8 +261,8 @@ class Text:
             more = self._decoded(raw)
             if not raw:
                 block += more
-                if not block.endswith((b"\n", b"\r")):  # or pyarrow would not find the end of a
-                    block += newline  # header without records
+            if not raw and not block.endswith((b"\n", b"\r")):
+                block += newline  # or pyarrow would not find the end of a header without records
             end = self._end_of_records(block, newline) if raw else len(block)
             if end:
                 self._refuse_stray_marks(block[:end])
@@ -288,11 +287,12 @@ class Text:
         if not quote:
             return plain.rfind(newline) + 1
         marks, end = plain.count(quote), len(plain)
-        while (newline_at := plain.rfind(newline, 0, end)) >= 0:
-            marks -= plain.count(quote, newline_at, end)
-            if marks % 2 == 0:
+        while end > 0:
+            mark = plain.rfind(quote, 0, end)
+            newline_at = -1 if marks % 2 else plain.rfind(newline, mark + 1, end)
+            if newline_at >= 0:
                 return newline_at + 1
-            end = newline_at
+            marks, end = marks - 1, mark
         return 0
 
     def _refuse_stray_marks(self, block: bytes) -> None:
