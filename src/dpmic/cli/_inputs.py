@@ -8,11 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dpmic import _validate
 from dpmic._progress import reading
+from dpmic._validate import moment
 from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from dpmic.cli._options import Missing
 
 Ends = tuple[float, float]
 
@@ -24,19 +30,107 @@ PAIR = 2**20
 
 
 def read(
-    file: str, columns: Sequence[str] | None, *, person: str | None = None, private: bool = False
+    file: str, columns: Sequence[str], *, person: str | None = None, private: bool = False
 ) -> pyarrow.Table:
-    """Load columns of numbers, all by default, and the one that names people."""
+    """Load columns of numbers, and the one that names people."""
+    _check(columns, person, private)
+    labels = () if person is None else (person,)
+    return _loaded(file, columns, labels=labels, private=private)
+
+
+def variables(
+    file: str,
+    columns: Sequence[str] | None,
+    nominal: Sequence[str] | None = None,
+    without: Sequence[str] | None = None,
+) -> pyarrow.Table:
+    """Load columns of any kind, without privacy, by default all but some.
+
+    Columns that are named ``nominal`` are categories even if they are numbers.
+    """
+    import pyarrow as pa
+
+    labels = nominal or ()
+    for name in labels:
+        if columns is not None and name not in columns:
+            reason = "that column is not scored"
+            raise ParameterError(f"--nominal {name}", reason, "name one that is")
+    table = _loaded(file, columns, labels=labels, without=without or (), typed=True)
+    for name in labels:
+        texts = table[name].cast(pa.string())
+        table = table.set_column(table.column_names.index(name), name, texts)
+    return table
+
+
+def only_variables(table: pyarrow.Table, include: Sequence[str] | None) -> pyarrow.Table:
+    """Leave out columns that are rarely variables, and say so; included ones stay."""
+    from dpmic.cli._output import note
+    from dpmic.data import no_variable, position
+
+    kept = {position(name, tuple(table.column_names), "--include") for name in include or ()}
+    reasons = {
+        name: reason
+        for at, name in enumerate(table.column_names)
+        if at not in kept and (reason := no_variable(table[at], name))
+    }
+    if reasons:
+        listed = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
+        note(f"left out: {listed}; --include NAME takes a column")
+    return table.drop_columns(list(reasons))
+
+
+def complete(
+    file: str,
+    columns: Sequence[str] | None,
+    nominal: Sequence[str] | None,
+    missing: Missing | None,
+    *,
+    counted: bool = False,
+    without: Sequence[str] | None = None,
+    include: Sequence[str] | None = None,
+) -> tuple[Any, str]:
+    """Return what a command passes as data, and what it does about missing values.
+
+    Where nobody says it, records with a gap are dropped, and that is noted. Rows that are
+    ``counted`` where they are must have none.
+    """
+    if counted and columns is not None:
+        rows = None if file == "-" else _large(file, len(columns), private=False)
+        if rows is not None:
+            return rows, "raise"
+    table = variables(file, columns, nominal, without)
+    if columns is None:
+        table = only_variables(table, names(include))
+    if missing is not None:
+        return table, missing.value
+    return table, "drop" if _gaps_noted(table) else "raise"
+
+
+def _gaps_noted(table: pyarrow.Table) -> bool:
+    """Tell whether values are missing, and say what happens to such records."""
+    from dpmic.cli._output import note
+    from dpmic.data import gaps
+
+    there = [~gaps(table[name]) for name in dict.fromkeys(table.column_names)]
+    lacking = [not own.all() for own in there]
+    if not any(lacking):
+        return False
+    n, some = table.num_rows, int(np.logical_and.reduce(there).sum())
+    if len(there) == 2:
+        note(f"{n - some:,} of {n:,} records lack a value and are left out")
+    else:
+        note(
+            f"{sum(lacking)} of {len(lacking)} columns lack values; each pair takes the records "
+            f"that have both ({some:,} of {n:,} have all)"
+        )
+    return True
+
+
+def _loaded(file: str, columns: Sequence[str] | None, **told: Any) -> pyarrow.Table:
     from dpmic.data import load
 
-    _check(columns, person, private)
-    otherwise = (
-        "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
-    )
-    labels = () if person is None else (person,)
-    options = {"labels": labels, "private": private, "otherwise": otherwise}
     with reading() as tell:
-        return _reader(load, private)(file, columns, tell=tell, **options)
+        return _reader(load, told.get("private", False))(file, columns, tell=tell, **told)
 
 
 def counted(
@@ -111,7 +205,7 @@ def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
         if not name:
             raise ParameterError(f"--bounds {text}", "NAME= is missing", remedy)
         try:
-            ends = float(low), float(high)
+            ends = _end(low), _end(high)
         except ValueError:
             reason = "two numbers are needed"
             raise ParameterError(f"--bounds {text}", reason, remedy) from None
@@ -120,6 +214,12 @@ def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
             raise ParameterError(f"--bounds {name}", reason, "give them once")
         known[name] = ends
     return {**({} if file is None else _from_toml(file)), **known}
+
+
+def _end(text: str) -> float:
+    """Return a number, or a date as days."""
+    days = moment(text)
+    return float(text) if days is None else days
 
 
 def bounds_of_pair(
@@ -163,6 +263,8 @@ def _from_toml(file: Path) -> dict[str, Ends]:
 
 def _ends(file: Path, name: str, ends: Any) -> Ends:
     pair = isinstance(ends, list) and len(ends) == 2
+    if pair and all(moment(end) is not None for end in ends):
+        return _validate.interval(ends, name)
     if not pair or not all(type(end) in (int, float) for end in ends):
         raise InputError(
             f"{file}: {name} = {safe_repr(ends)}",

@@ -29,7 +29,12 @@ Alpha = Annotated[float, typer.Option(help="At most max(n^alpha, 4) cells in a g
 Cells = Annotated[float | None, typer.Option("--B", help="At most so many cells in a grid.")]
 C = Annotated[float, typer.Option(help="Master parts for each part.")]
 MissingOption = Annotated[
-    Missing, typer.Option("--missing", help="Refuse missing values, or drop their records.")
+    Missing | None,
+    typer.Option("--missing", help="Drop records with missing values (default), or refuse them."),
+]
+Nominal = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B,...", help="Columns of numbers that are names, such as codes."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same permutations.")]
 Bounds = Annotated[

@@ -29,7 +29,7 @@ from dpmic.data._tables import (
     series_name,
     with_domains,
 )
-from dpmic.data._variables import Variable
+from dpmic.data._variables import Variable, gaps, no_variable
 
 __all__ = [
     "LEAST_RECORDS",
@@ -48,7 +48,9 @@ __all__ = [
     "find",
     "find_all",
     "first_rows",
+    "gaps",
     "load",
+    "no_variable",
     "open_file",
     "pair",
     "position",

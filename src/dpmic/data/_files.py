@@ -11,9 +11,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote
 
+from dpmic.data._kinds import Dates, Kind
 from dpmic.data._streams import ROWS, Batch, LocalStream, Tell, attempted, guarded
-from dpmic.data._tables import Unlisted
-from dpmic.data._text import DATES, STDIN, TEXT, Dialect, Numbers, Text, is_record, trimmed
+from dpmic.data._tables import Unlisted, position
+from dpmic.data._text import STDIN, Dialect, Numbers, Text, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ ENDINGS = (".arrow", ".csv", ".feather", ".parquet", ".tsv")
 BUFFER = 2**18
 """Bytes of a column that are read together, however large the file's groups of rows."""
 
-OTHERWISE = "leave the column out"
 NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """What engines call the folder of rows without a value."""
 
@@ -45,8 +45,9 @@ def open_file(
     path: str,
     *,
     labels: Sequence[str] = (),
+    dates: Sequence[str] = (),
     private: bool = False,
-    otherwise: str = OTHERWISE,
+    typed: bool = False,
     tell: Tell | None = None,
 ) -> LocalStream:
     """Return the rows of one file; the ending of its name says how it is read.
@@ -56,15 +57,18 @@ def open_file(
     path : str
         A CSV, TSV, Parquet, Feather or Arrow file; ``-`` is CSV or TSV on standard input.
     labels : sequence of str
-        The names of columns that tell people apart: of a text, they stay text.
+        The names of columns that tell people apart, or have categories: of a text, they stay text.
+    dates : sequence of str
+        The names of columns of dates: of a text, they become days since 1970.
     private : bool
         Whether errors must hold no value, count or position, nor names of a text's first line.
-    otherwise : str
-        What to do about columns of text, in words, if not to convert them.
+    typed : bool
+        Whether other columns of a text are what they look like, which nothing private may ask:
+        numbers, true and false, dates, or text. Else they must be numbers.
     tell : callable, optional
         Called with how much was read, and of how much if that is known.
     """
-    told: dict[str, Any] = {"labels": labels, "private": private, "otherwise": otherwise}
+    told: dict[str, Any] = {"labels": labels, "dates": dates, "private": private, "typed": typed}
     if path == "-":
         source = TextFile(STDIN, lambda: nullcontext(sys.stdin.buffer), Dialect(None))
         rows: LocalStream = TextFiles([source], once=True, listed=not private, **told)
@@ -81,8 +85,10 @@ def open_file(
     return rows
 
 
-def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarrow.Table:
-    """Read columns of a file into memory, all of them by default.
+def load(
+    path: str, columns: Sequence[str] | None = None, *, without: Sequence[str] = (), **told: Any
+) -> pyarrow.Table:
+    """Read columns of a file into memory, by default all but some.
 
     Only the wanted columns are kept, and text is converted block by block, so that the memory
     needed is that of the columns. ``told`` is as for :func:`open_file`.
@@ -92,10 +98,11 @@ def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarro
     name, private = STDIN if path == "-" else path, told.get("private", False)
     try:
         rows = open_file(path, **told)
-        if columns is None and isinstance(rows, Files):
-            rows.refuse_texts(told.get("otherwise", OTHERWISE))
         names = rows.names
+        for unwanted in without:
+            position(unwanted, names, "column")
         wanted = dict.fromkeys([*(names if columns is None else columns), *told.get("labels", ())])
+        wanted = {name: None for name in wanted if name not in without}
         order = {column: place for place, column in enumerate(names)}
         chosen = sorted(wanted, key=lambda column: order.get(column, -1))
         (batches,) = rows.fold(chosen, lambda parts: [batch.data for batch in parts])
@@ -106,9 +113,28 @@ def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarro
         if not batches:
             raise InputError(name, "it has no rows", "check that it holds more than a header")
         pa.default_memory_pool().release_unused()  # of the text
-        return pa.Table.from_batches(batches)
+        table = pa.concat_tables(
+            map(pa.Table.from_batches, ([own] for own in batches)), promote_options="default"
+        )
+        return _with_dates(table, told.get("dates", ()), name, private)
     # Foreign words may hold a value; raised here, no context holds one either.
     raise InputError(name, "it cannot be read", "check that it is a valid file of its kind")
+
+
+def _with_dates(
+    table: pyarrow.Table, dates: Sequence[str], place: str, private: bool
+) -> pyarrow.Table:
+    """Convert the text in columns of dates, which other files than texts may have, too."""
+    from pyarrow import types
+
+    for at, column in enumerate(table.schema):
+        if column.name in dates and (
+            types.is_string(column.type) or types.is_large_string(column.type)
+        ):
+            texts = table.column(at).combine_chunks()
+            days = Dates(column.name, private=private).convert(texts, place, 0)
+            table = table.set_column(at, column.name, days)
+    return table
 
 
 @dataclass(frozen=True)
@@ -141,7 +167,7 @@ class TextFiles(LocalStream):
         Whether errors must be ones that private code does not repeat: they say which file.
     listed : bool
         Whether errors may repeat the first line.
-    labels, private, otherwise
+    labels, dates, private, typed
         As for :func:`open_file`.
     """
 
@@ -150,8 +176,9 @@ class TextFiles(LocalStream):
     several: bool = False
     listed: bool = False
     labels: Sequence[str] = ()
+    dates: Sequence[str] = ()
     private: bool = False
-    otherwise: str = OTHERWISE
+    typed: bool = False
     _begun: Text | None = field(default=None, init=False)  # of rows that can be read only once
 
     @cached_property
@@ -179,7 +206,7 @@ class TextFiles(LocalStream):
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         import pyarrow as pa
 
-        numbers = {name: Numbers(name, private=self.private) for name in columns}
+        numbers = {name: self._kind(name) for name in columns}
         for file in self.files:
             before = 0
             for batch in self._read(file, columns):
@@ -192,9 +219,14 @@ class TextFiles(LocalStream):
                     else:
                         values.append(numbers[name].convert(texts, file.place, before))
                 reasons = {name: own.refused for name, own in numbers.items() if own.refused}
-                _refuse_texts(reasons, self.otherwise)
+                _refuse_texts(reasons)
                 before += len(batch)
                 yield Batch(pa.record_batch(values, names=list(columns)), file.place)
+
+    def _kind(self, name: str) -> Numbers:
+        """Return how a column is converted."""
+        kind = Dates if name in self.dates else Kind if self.typed else Numbers
+        return kind(name, private=self.private)
 
     def _read(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
         """Yield the batches of one file, as text; of no columns any one, for their lengths."""
@@ -245,19 +277,6 @@ class Files(LocalStream):
         if fragments is None:
             return int(attempted(self._dataset.count_rows, *_blamed(None)))
         return sum(attempted(partial(_count, each), *_blamed(each)) for each in fragments)
-
-    def refuse_texts(self, otherwise: str) -> None:
-        """Refuse columns of text and dates, all at once, where every column is wanted."""
-        from pyarrow import types
-
-        texts = types.is_string, types.is_large_string, types.is_string_view
-        reasons = {}
-        for column in self._dataset.schema:
-            if any(is_text(column.type) for is_text in texts):
-                reasons[column.name] = TEXT
-            elif types.is_temporal(column.type):
-                reasons[column.name] = DATES
-        _refuse_texts(reasons, otherwise)
 
     def _fragments(self) -> Iterator[Any] | None:
         """Yield files; pyarrow has none to give of a dataset with a filter."""
@@ -328,17 +347,18 @@ def _refused_column(
     return RefusedValueError(f"{place}, column {safe_repr(name)}", reason, remedy, name)
 
 
-def _refuse_texts(reasons: Mapping[str, str], otherwise: str) -> None:
+def _refuse_texts(reasons: Mapping[str, str]) -> None:
     """Refuse columns that are not numbers, all at once."""
     if not reasons:
         return
     names, several = list(reasons), len(reasons) > 1
+    them = "them" if several else "it"
     kinds = set(reasons.values())
     listed = ", ".join(map(safe_repr, names[:10])) + ", ..." * (len(names) > 10)
     raise RefusedValueError(
         f"{'columns' if several else 'column'} {listed}",
         kinds.pop() if len(kinds) == 1 else "text and dates are not numbers",
-        f"convert {'them' if several else 'it'} to numbers, or {otherwise}",
+        f"convert {them} to numbers, or leave {them} out",
         names[0],
     )
 

@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 from dpmic.data._columns import LARGEST_EXACT, MISSING
 from dpmic.data._tables import Unlisted, position
@@ -288,6 +288,8 @@ class Numbers:
     not refused at once, so that all such columns can be named together: ``refused`` says why.
     """
 
+    kinds: ClassVar[dict[str, Callable[[Any], Any]]]  # below, where they are defined
+
     def __init__(self, name: str, *, private: bool) -> None:
         self.name = name
         self.private = private
@@ -301,7 +303,7 @@ class Numbers:
         plain = trimmed(texts)
         if plain.null_count == len(plain):
             return pa.nulls(len(plain), pa.float64())
-        for kind, cast in KINDS.items():
+        for kind, cast in self.kinds.items():
             values = cast(plain) if self._kind in (None, kind) else None
             if values is not None:
                 self._kind = kind
@@ -336,18 +338,24 @@ class Numbers:
         if self.private:
             reason = "it holds something that is not a number"
             raise RefusedValueError(self._what(place), reason, remedy, self.name)
-        cast = KINDS[self._kind or "numbers"]
-        rows = range(len(texts))
-        first = bisect.bisect_left(rows, True, key=lambda row: cast(texts[: row + 1]) is None)
-        value = texts[first].as_py()
-        if self._kind is None and not any(map(_is_value, texts.drop_null().to_pylist())):
-            self.refused = DATES if DATE.match(value) else TEXT
+        written = texts.drop_null().to_pylist()
+        if self._kind is None and not any(map(is_value, written)):
+            self.refused = DATES if DATE.match(written[0]) else TEXT
             return
         other = "not true or false" if self._kind == "booleans" else "not a number"
+        remedy = "correct it, or write nothing where a value is missing"
+        self._refuse_first(texts, place, before, self._kind or "numbers", other, remedy)
+
+    def _refuse_first(
+        self, texts: Any, place: str, before: int, kind: str, other: str, remedy: str
+    ) -> None:
+        """Name the first value that is not of a kind, without privacy."""
+        cast, rows = self.kinds[kind], range(len(texts))
+        first = bisect.bisect_left(rows, True, key=lambda row: cast(texts[: row + 1]) is None)
         raise RefusedValueError(
             f"{self._what(place)}, row {before + first + 1} below the header",
-            f"{safe_repr(value)} is {other}",
-            "correct it, or write nothing where a value is missing",
+            f"{safe_repr(texts[first].as_py())} is {other}",
+            remedy,
             self.name,
         )
 
@@ -358,7 +366,7 @@ class Numbers:
 
 def is_record(names: Sequence[str]) -> bool:
     """Tell whether a first line is a record: values, and no name among them."""
-    return all(map(_is_value, names)) and any(name.strip() not in MISSING for name in names)
+    return all(map(is_value, names)) and any(name.strip() not in MISSING for name in names)
 
 
 def trimmed(texts: Any) -> Any:
@@ -374,7 +382,7 @@ def trimmed(texts: Any) -> Any:
     return compute.if_else(absent, pa.scalar(None, plain.type), plain)
 
 
-def _numbers(texts: Any) -> Any:
+def cast_numbers(texts: Any) -> Any:
     """Return texts as numbers, or None if one of them is not."""
     import pyarrow as pa
     from pyarrow import compute
@@ -394,11 +402,10 @@ def _booleans(texts: Any) -> Any:
     return None if known.null_count > texts.null_count else compute.cast(known, pa.float64())
 
 
-KINDS: dict[str, Callable[[Any], Any]] = {"numbers": _numbers, "booleans": _booleans}
-"""What a column of text may be, in the order in which it is tried."""
+Numbers.kinds = {"numbers": cast_numbers, "booleans": _booleans}  # in the order of trying
 
 
-def _is_value(text: str) -> bool:
+def is_value(text: str) -> bool:
     """Tell whether a text is a number, true or false, or a missing value."""
     plain = text.strip()
     if plain in MISSING or plain.lower() in BOOLEANS:
