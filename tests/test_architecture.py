@@ -25,7 +25,8 @@ ALLOWED = {
     "_progress": set(),
     "_validate": {"errors"},
     "data": LOW - {"_kernels"},
-    "results": {"errors", "_format", "_validate", "data", "parameters", "plots", "statistics"},
+    "results": {"errors", "_format", "_io", "_validate", "data", "parameters", "plots"}
+    | {"statistics"},
     "parameters": {"_format", "_validate"},
     "statistics": LOW | {"data", "results"},
     "all_pairs": LOW | {"_io", "_progress", "data", "statistics", "results"},

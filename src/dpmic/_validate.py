@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -36,6 +37,8 @@ Domain = Interval | Categories
 
 BOOLEANS = ("false", "true")
 DAY = datetime.timedelta(days=1)
+DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
+WRITTEN = re.compile(r"\d{4}-\d\d-\d\d(?=$|[ T])")
 
 CAPS = tuple(half / 2 for half in range(7, 17))
 """What one record may weigh in a capped score, in bits."""
@@ -275,18 +278,22 @@ def _end(value: object, name: str) -> float:
 def moment(value: object) -> float | None:
     """Return a date, or a date with a time, as days since 1970; None for anything else.
 
-    Without a time zone a time is taken for UTC. Text is read as ISO 8601.
+    Without a time zone a time is taken for UTC. Text is read as ISO 8601, or as 31.12.1970; with
+    slashes nobody knows whether the day or the month comes first.
 
     Examples
     --------
-    >>> moment("1970-01-03"), moment(datetime.datetime(1970, 1, 1, 12)), moment("1970")
-    (2.0, 0.5, None)
+    >>> moment("1970-01-03"), moment("3.1.1970 12:00"), moment("1970"), moment("03/01/1970")
+    (2.0, 2.5, None, None)
     """
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
-    if isinstance(value, str) and len(value) >= len("1970-01-01") and "-" in value:
+    if isinstance(value, str):
+        text = DOTTED.sub(_dotted, value.strip())
+        if not WRITTEN.match(text):
+            return None
         try:
-            value = datetime.datetime.fromisoformat(value.strip())
+            value = datetime.datetime.fromisoformat(text)
         except ValueError:
             return None
     if isinstance(value, datetime.datetime):
@@ -296,6 +303,12 @@ def moment(value: object) -> float | None:
     if isinstance(value, datetime.date):
         return float((value - datetime.date(1970, 1, 1)).days)
     return None
+
+
+def _dotted(parts: re.Match[str]) -> str:
+    """Return a date such as 31.12.1970 as ISO 8601 has it."""
+    day, month, year = parts.groups()
+    return f"{year}-{month:0>2}-{day:0>2}"
 
 
 def label(value: object) -> str:

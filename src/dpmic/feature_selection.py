@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic import _validate
 from dpmic._validate import Categories
 from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.all_pairs.work import Side, Work
-from dpmic.data import LEAST_RECORDS, Source, Variable, find_all, read_all, read_variables
+from dpmic.data import LEAST_RECORDS, Missing, Source, Variable, find_all, read_all, read_variables
 from dpmic.errors import InputError, safe_repr
 from dpmic.results import Pairing
 from dpmic.statistics.family import Method
@@ -30,7 +31,13 @@ ROW = (list, tuple, np.ndarray)
 
 
 def mic_regression(
-    X: Any, y: Any, *, alpha: float = 0.6, B: float | None = None, c: float = 15
+    X: Any,
+    y: Any,
+    *,
+    alpha: float = 0.6,
+    B: float | None = None,
+    c: float = 15,
+    missing: Missing = "raise",
 ) -> Floats:
     """Score each column of X by its dependence with a number y: MICe, as :func:`dpmic.mice`.
 
@@ -47,6 +54,9 @@ def mic_regression(
         The most cells a grid may have, at least 4; overrides ``alpha``.
     c : float
         The master factor: how much finer the master is than the grid, at least 1.
+    missing : {"raise", "drop"}
+        Refuse missing values, or score each column on the records where it and y are there; fewer
+        than four score NaN. (scikit-learn's selectors refuse them in any case.)
 
     Returns
     -------
@@ -61,11 +71,17 @@ def mic_regression(
     >>> mic_regression(X, X[:, 0] ** 2).round(2)
     array([0.98, 0.04])
     """
-    return _scores(*_numbers(X, y), Method("mice", alpha, B, c))
+    return _scores(*_numbers(X, y, missing), Method("mice", alpha, B, c))
 
 
 def mic_classif(
-    X: Any, y: Any, *, alpha: float = 0.6, B: float | None = None, c: float = 15
+    X: Any,
+    y: Any,
+    *,
+    alpha: float = 0.6,
+    B: float | None = None,
+    c: float = 15,
+    missing: Missing = "raise",
 ) -> Floats:
     """Score each column of X by its dependence with the class y: MICe of a nominal column.
 
@@ -81,7 +97,7 @@ def mic_classif(
     y : array-like of shape (n,) or (n, 1)
         Class labels: text, integers, booleans or categories, of two classes or more, and
         of no more than half as many classes as records.
-    alpha, B, c : float
+    alpha, B, c, missing
         As for :func:`mic_regression`; B is at least 2 * classes.
 
     Returns
@@ -98,11 +114,16 @@ def mic_classif(
     >>> mic_classif(X, np.where(abs(X[:, 0]) < 0.5, "inside", "outside")).round(2)
     array([0.94, 0.03])
     """
-    return _scores(*_labelled(X, y), Method("mice", alpha, B, c))
+    return _scores(*_labelled(X, y, missing), Method("mice", alpha, B, c))
 
 
 def tic_regression(
-    X: Any, y: Any, *, permutations: int = 10_000, rng: Generator = None
+    X: Any,
+    y: Any,
+    *,
+    permutations: int = 10_000,
+    rng: Generator = None,
+    missing: Missing = "raise",
 ) -> tuple[Floats, Floats]:
     """Test each column of X for independence of a number y, as :func:`dpmic.independence_test`.
 
@@ -117,6 +138,8 @@ def tic_regression(
         How many each column is compared with; no p-value is below 1 / (permutations + 1).
     rng : numpy.random.Generator or int, optional
         Source of the permutations; with an integer every fit gives the same.
+    missing : {"raise", "drop"}
+        As for :func:`mic_regression`.
 
     Returns
     -------
@@ -134,11 +157,16 @@ def tic_regression(
     array([0.001, 0.474])
     """
     plan = PermutationPlan.of(permutations, rng, pooled=True)
-    return _tests(*_numbers(X, y), plan)
+    return _tests(*_numbers(X, y, missing), plan)
 
 
 def tic_classif(
-    X: Any, y: Any, *, permutations: int = 10_000, rng: Generator = None
+    X: Any,
+    y: Any,
+    *,
+    permutations: int = 10_000,
+    rng: Generator = None,
+    missing: Missing = "raise",
 ) -> tuple[Floats, Floats]:
     """Test each column of X for independence of the class y.
 
@@ -150,7 +178,7 @@ def tic_classif(
     ----------
     X, y
         As for :func:`mic_classif`.
-    permutations, rng
+    permutations, rng, missing
         As for :func:`tic_regression`.
 
     Returns
@@ -169,7 +197,7 @@ def tic_classif(
     array([0.001, 0.433])
     """
     plan = PermutationPlan.of(permutations, rng, pooled=True)
-    return _tests(*_labelled(X, y), plan)
+    return _tests(*_labelled(X, y, missing), plan)
 
 
 def _scores(
@@ -185,8 +213,13 @@ def _tests(
 ) -> tuple[Floats, Floats]:
     """Test every column with the target; equal nulls share their permutations."""
     null = Null(plan)
-    pairs = (plan.refined_pair(own, target) for own in columns)
-    scores, pvalues = np.transpose([null.compare(*pair, 0) for pair in pairs])
+    found = []
+    for own in columns:
+        there = ~(np.isnan(own.values) | np.isnan(target.values))
+        few = np.count_nonzero(there) < LEAST_RECORDS
+        pair = None if few else plan.refined_pair(own.at(there), target.at(there))
+        found.append((np.nan, np.nan) if pair is None else null.compare(*pair, 0))
+    scores, pvalues = np.transpose(found)
     return scores, pvalues
 
 
@@ -234,20 +267,24 @@ def _flat(what: str) -> InputError:
     )
 
 
-def _numbers(X: Any, y: Any) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
+def _numbers(
+    X: Any, y: Any, missing: Missing
+) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
     """Read the columns of X, with their names, and a target of numbers."""
-    found, target = _find(X), _single(y)
-    columns = _read(found)
-    values = _explained(lambda: read_all(Source((target,), ("y",), named=True))[0])
+    found, target = _find(X), Source((_single(y),), ("y",), named=True)
+    columns = _read(found, missing)
+    (values,) = _explained(lambda: read_all(target, missing=missing))
     _check_lengths(columns, values.size)
     return found.names, columns, Variable(values)
 
 
-def _labelled(X: Any, y: Any) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
+def _labelled(
+    X: Any, y: Any, missing: Missing
+) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
     """Read the columns of X, with their names, and a target of classes."""
-    target = _classes(y)
+    target = _classes(y, missing)
     found = _find(X)
-    columns = _read(found)
+    columns = _read(found, missing)
     _check_lengths(columns, target.values.size)
     return found.names, columns, target
 
@@ -262,9 +299,10 @@ def _check_lengths(columns: tuple[Variable, ...], size: int) -> None:
         )
 
 
-def _read(source: Source) -> tuple[Variable, ...]:
-    """Read complete columns of one length, of at least four records."""
-    columns = _explained(lambda: read_variables(source))
+def _read(source: Source, missing: Missing) -> tuple[Variable, ...]:
+    """Read columns of one length, of at least four records."""
+    _validate.choice(missing, "missing", Missing)
+    columns = _explained(lambda: read_variables(source, missing=missing))
     n = columns[0].values.size
     if n < LEAST_RECORDS:
         raise InputError(
@@ -274,17 +312,20 @@ def _read(source: Source) -> tuple[Variable, ...]:
 
 
 def _explained(read: Callable[[], T]) -> T:
-    """Read columns; errors name no option that a score function does not have."""
+    """Read columns; errors about gaps name what scikit-learn has for them, too."""
     try:
         return read()
     except InputError as error:
         if "missing=" not in error.remedy:
             raise
-        remedy = "replace such values (SimpleImputer fills missing ones) or leave their records out"
+        remedy = (
+            "replace such values (SimpleImputer fills missing ones) or leave their records out, "
+            'or pass missing="drop"'
+        )
         raise InputError(error.value, error.reason, remedy) from None
 
 
-def _classes(y: Any) -> Variable:
+def _classes(y: Any, missing: Missing) -> Variable:
     """Return the classes as a nominal column: two or more, and half as many as records at most."""
     labels = _labels(y)
     first: dict[Any, int] = {}
@@ -293,19 +334,24 @@ def _classes(y: Any) -> Variable:
             first.setdefault(label, i)
     except TypeError:  # no name can be changed: lists, arrays
         raise _several(f"y[{i}] has type {type(label).__name__}") from None
+    absent = {label for label in first if _is_absent(label)}
     for label, i in first.items():
-        _check_label(label, i)
-    numbers = {label: code for code, label in enumerate(first)}
-    codes = np.array([numbers[label] for label in labels], np.float64)
+        if label not in absent:
+            _check_label(label, i)
+        elif missing == "raise":
+            raise InputError(f"y[{i}]", "the label is missing", 'leave it out: missing="drop"')
+    numbers = {label: code for code, label in enumerate(x for x in first if x not in absent)}
+    codes = np.array([numbers.get(label, np.nan) for label in labels], np.float64)
     if len(numbers) < 2:
         raise InputError(
             f"y has {len(numbers)} class" + ("" if numbers else "es"),
             "a score tells how well classes can be told apart",
             "pass two classes or more; for cross-validation, StratifiedKFold",
         )
-    if 2 * len(numbers) > codes.size:
+    present = int(np.count_nonzero(~np.isnan(codes)))
+    if 2 * len(numbers) > present:
         raise InputError(
-            f"y has {len(numbers)} classes in {codes.size} records",
+            f"y has {len(numbers)} classes in {present} records",
             "with fewer than two records for each class every column tells them apart",
             "pass mic_regression for numbers on a scale, or merge classes",
         )
@@ -328,13 +374,16 @@ def _labels(y: Any) -> list[Any]:
     )
 
 
+def _is_absent(label: Any) -> bool:
+    # No NaN equals itself.
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label
+
+
 def _check_label(label: Any, i: int) -> None:
     """Refuse what names no class."""
     kind = type(label).__name__
     if isinstance(label, tuple):
         raise _several(f"y[{i}] has type {kind}")
-    if label is None or kind in ("NAType", "NaTType") or label != label:  # no NaN equals itself
-        raise InputError(f"y[{i}]", "the label is missing", "leave such records out")
     if isinstance(label, float | np.floating) and not float(label).is_integer():
         raise InputError(
             f"y[{i}] = {label}",

@@ -65,7 +65,8 @@ def made(visits, people, seed):
 
 def write(table, path):
     """Write it as a spreadsheet program in Germany does."""
-    table.to_csv(
+    typed = table.infer_objects()  # a decimal comma is for columns of numbers
+    typed.to_csv(
         path,
         sep=";",
         decimal=",",

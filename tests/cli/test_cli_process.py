@@ -150,7 +150,7 @@ def test_a_fault_of_ours_is_one_line_without_its_words(run, monkeypatch):
     def fault(*_, **__):
         raise ZeroDivisionError("somebody's data")
 
-    monkeypatch.setattr(_inputs, "read", fault)
+    monkeypatch.setattr(_inputs, "complete", fault)
     for given in (["score", "people.csv", "a", "b"], ["score", "--debug", "people.csv", "a", "b"]):
         code, out, err = run(*given)
         assert (code, out) == (2, "")

@@ -343,11 +343,12 @@ def test_what_was_given_is_not_added(run, tmp_path):
 
 
 def test_names_give_a_terminal_no_commands(run):
-    csv.write_csv(pa.table({"\x1b[31mred": range(40), "b\u202e": range(40)}), "t.csv")
+    twice = [2 * i for i in range(40)]
+    csv.write_csv(pa.table({"\x1b[31mred": twice, "b\u202e": twice, "\x1b[2J": range(40)}), "t.csv")
     for given in (["score", "t.csv", "\x1b[31mred", "b\u202e"], ["matrix", "t.csv"]):
-        code, out, _ = run(*given)
+        code, out, err = run(*given)
         assert code == 0
-        assert "\x1b" not in out
+        assert "\x1b" not in out + err
         assert "\u202e" not in out
         assert "\\x1b[31mred" in out
 

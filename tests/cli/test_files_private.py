@@ -8,7 +8,7 @@ from decimal import Decimal
 import commands
 import pyarrow as pa
 import pytest
-from pyarrow import csv, feather, parquet
+from pyarrow import feather, parquet
 from sweeps import sweep
 
 import dpmic
@@ -199,31 +199,6 @@ def test_bounds_that_are_no_numbers(run, tmp_path):
 def test_standard_input_has_a_name(run, monkeypatch, text, words):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert words in refused(run("score", "-", "a", "b"))
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
-def test_columns_of_text_are_told_at_once(run, ending):
-    table = pa.table({"a": [1, 2, 3], "name": ["x", "y", "z"], "city": ["u", "v", None]})
-    write = {
-        "csv": lambda t: csv.write_csv(t, "t.csv"),
-        "parquet": lambda t: parquet.write_table(t, "t.parquet"),
-        "feather": lambda t: feather.write_feather(t, "t.feather"),
-    }[ending]
-    remedy = "to numbers, or name the columns of numbers: --columns A,B,..."
-    write(table)
-    line = refused(run("matrix", f"t.{ending}"))
-    assert f"columns 'name', 'city': text is not a number; convert them {remedy}" in line
-    write(table.append_column("day", pa.array([0, 1, 2], pa.date32())))
-    line = refused(run("matrix", f"t.{ending}"))
-    assert "columns 'name', 'city', 'day': text and dates are not numbers" in line
-    write(table.drop_columns("name"))
-    assert f"column 'city': text is not a number; convert it {remedy}" in refused(
-        run("matrix", f"t.{ending}")
-    )
-    write(pa.table({f"t{i}": ["x"] for i in range(12)}))
-    line = refused(run("matrix", f"t.{ending}"))
-    assert "'t9', ...: text" in line
-    assert "'t10'" not in line
 
 
 def test_one_column_is_no_pair(run):

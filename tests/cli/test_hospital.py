@@ -54,7 +54,7 @@ def walked(run, tmp_path, visits, people, rows):
 
 def test_a_small_hospital(run, tmp_path):
     published, table = walked(run, tmp_path, 6000, 3000, rows=1)
-    assert ("systolic", "diastolic") in published.pairs
+    assert {"age", "ward"} in map(set, published.pairs)
     exact = {json.dumps(name) for name in table["note"].head(50)}
     assert not exact & set(re.findall(r'"[^"]*"', (tmp_path / "visits.html").read_text()))
 
@@ -63,7 +63,6 @@ def test_a_small_hospital(run, tmp_path):
 def test_a_hospital(run, tmp_path):
     """200,000 visits of 60,000 people, 14 columns of all kinds, 12% gaps."""
     published, _ = walked(run, tmp_path, 200_000, 60_000, rows=3)
-    assert ("systolic", "diastolic") in published.pairs
     assert {"age", "ward"} in map(set, published.pairs)
     assert published.half_width < 0.05
 

@@ -584,3 +584,40 @@ def test_a_sparse_matrix_is_refused_inside_too(score):
     X = scipy.sparse.csr_matrix(np.eye(10))
     with pytest.raises(dpmic.InputError, match="toarray"):
         SelectKBest(score, k=1).fit(X, [0, 1] * 5)
+
+
+# gaps and categories
+
+
+def gappy(rng):
+    table = pd.DataFrame({"a": rng.normal(size=80), "b": rng.choice(list("uvw"), 80)})
+    table.loc[::9, "a"] = np.nan
+    table.loc[::11, "b"] = None
+    return table, np.where(rng.random(80) < 0.1, np.nan, rng.normal(size=80))
+
+
+def test_gaps_are_dropped_column_by_column(rng):
+    X, y = gappy(rng)
+    expected = [float(dpmic.mice(X[name], y, missing="drop")) for name in X]
+    assert mic_regression(X, y, missing="drop").tolist() == expected
+    scores, pvalues = tic_regression(X, y, missing="drop", permutations=99, rng=1)
+    for name, score in zip(X, scores, strict=True):
+        test = dpmic.independence_test(X[name], y, missing="drop", permutations=1, rng=1)
+        assert score == pytest.approx(test.statistic, abs=1e-12)
+    assert np.all((pvalues > 0) & (pvalues <= 1))
+    for score in (mic_regression, tic_regression):
+        with pytest.raises(dpmic.InputError, match="values are missing"):
+            score(X, y)
+
+
+def test_gaps_in_classes(rng):
+    X, _ = gappy(rng)
+    y = [None if i % 7 == 0 else "pq"[i % 2] for i in range(80)]
+    expected = [float(dpmic.mice(X[name], y, missing="drop")) for name in X]
+    assert mic_classif(X, y, missing="drop") == pytest.approx(expected, abs=1e-12)
+    assert np.isfinite(tic_classif(X, y, missing="drop", permutations=9, rng=0)[1]).all()
+    few = [None] * 77 + ["p", "q", "p"]
+    with pytest.raises(dpmic.InputError, match="2 classes in 3 records"):
+        mic_classif(X, few, missing="drop")
+    with pytest.raises(dpmic.ParameterError, match="missing = 'skip'"):
+        mic_classif(X, y, missing="skip")

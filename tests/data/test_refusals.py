@@ -447,7 +447,8 @@ def test_no_refusal_of_a_budget_carries_a_record(tmp_path, source):
 @sweep("kind", ["words", "columns", "truncated"])
 def test_no_refusal_of_the_commands_reader_carries_a_record(tmp_path, ending, kind):
     def read(folder):
-        return _inputs.read(str(folder / f"2.{ending}"), ["age", "pay"], private=True)
+        ends = dict.fromkeys(("age", "pay"), (0, 1))
+        return _inputs.private(str(folder / f"2.{ending}"), ends, query.Terms(epsilon=1))
 
     attack(read, tried(ending, kind, tmp_path))
 

@@ -39,7 +39,7 @@ GROUP = 2**20
 """Rows of the file that are in memory at once, and that readers find together."""
 
 KEY, POSITION = "dpmic", "position"
-ADDED = {"x", "y", "qvalue"}  # columns of the file that follow from the others
+ADDED = {"x", "y", "nonlinearity", "qvalue"}  # columns of the file that follow from the others
 ELSEWHERE = "choose another name, or delete it"
 WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from dpmic import _validate
 from dpmic._progress import counting
 from dpmic._validate import Categories, Domain, Master
 from dpmic.all_pairs._checkpoint import Checkpoint
-from dpmic.all_pairs.significance import PermutationPlan
+from dpmic.all_pairs.significance import MASTER_FACTOR, MOST_CELLS, PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import (
     LEAST_RECORDS,
@@ -22,6 +22,7 @@ from dpmic.data import (
     Source,
     bounded,
     find_all,
+    position,
     read_variables,
     refuse_single,
     with_domains,
@@ -35,6 +36,7 @@ from dpmic.statistics.sources import Counting, Found
 Arrays = dict[str, NDArray[Any]]
 Domains = tuple[Domain | None, ...]
 Path = str | os.PathLike[str]
+QValues = Literal["bh", "storey"]
 
 
 def pairwise(
@@ -47,11 +49,16 @@ def pairwise(
     c: float | None = None,
     master: Master = "reshef",
     tic: bool = False,
+    pearson: bool = False,
     pvalues: bool = False,
     pooled: bool = False,
     permutations: int = 10_000,
+    test_B: float = MOST_CELLS,
+    test_c: float = MASTER_FACTOR,
+    qvalues: QValues = "bh",
     rng: np.random.Generator | int | None = None,
     missing: Missing = "raise",
+    target: str | None = None,
     workers: int | None = None,
     out: Path | None = None,
 ) -> Pairwise:
@@ -63,19 +70,23 @@ def pairwise(
     Parameters
     ----------
     table : frame, ndarray, path, stream or CountTable
-        A pandas, polars or pyarrow table, or an array with a row for each record. For ``micr``
-        also what is counted in one pass, as for :func:`micr`.
+        A pandas, polars or pyarrow table, or an array with a row for each record. Columns are
+        numbers, dates or nominal, as for :func:`mice`. For ``micr`` also what is counted in one
+        pass, as for :func:`micr`.
     statistic : {"mice", "micr", "mic"}
         :func:`mice`, :func:`micr` or :func:`mic`.
     bounds : mapping or sequence, optional
         For ``micr``: ``{"age": (0, 120), ...}`` for the columns that take part, or an interval
-        for each column.
+        for each column. A nominal column has a list of categories instead.
     alpha, B, c, master
         As for :func:`mice`; c is 15 by default, too, or that of a count table. ``mic`` has a
         master of its own.
     tic : bool
         Whether to return the Total Information Coefficient too. It needs every entry of each
         characteristic matrix; the largest alone is found sooner.
+    pearson : bool
+        Whether to return Pearson's and Spearman's correlation too, and with them MIC less the
+        former squared, ``result.nonlinearity``. Nominal columns have none.
     pvalues : bool
         Whether to test each pair for independence, as :func:`independence_test` does: TICe with
         B = 9 and c = 5 against permutations. ``result.qvalues`` and ``result.significant()``
@@ -86,12 +97,19 @@ def pairwise(
         stays exact. Much faster where many pairs share.
     permutations : int
         How many each pair is compared with, its own or shared ones.
+    test_B, test_c : float
+        B and c of the test.
+    qvalues : {"bh", "storey"}
+        How p-values are adjusted: by Benjamini and Hochberg, or by Storey, who also estimates
+        how many pairs are independent and so finds more where few are.
     rng : numpy.random.Generator or int, optional
         Source of the permutations. With an integer p-values are the same whatever the
         workers; without any, those that are finished in ``out`` are kept as they are.
     missing : {"raise", "drop"}
         Refuse missing values, or leave out, for each pair, the records where one of both is
         missing; pairs of fewer than four records then score NaN.
+    target : str, optional
+        A column: only its pairs with the others are scored.
     workers : int, optional
         Threads of this process; by default one for each core. Where joblib's ``dask`` backend is
         active and no number is given, the workers of its cluster do the work, with equal scores.
@@ -115,16 +133,21 @@ def pairwise(
     (('0', '2', 0.962...),)
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
-    plan = _permutation_plan(pvalues, pooled, permutations, rng)
+    plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
     found = sources.find_all(table, public=True)
     if isinstance(found, Counting):
         work = _counted(found, method, bounds, missing, _flag(tic, "tic"), plan)
+        if _flag(pearson, "pearson"):
+            raise _needs_records("pearson")
     else:
-        source, intervals = _bounded(found, method, bounds)
+        source, domains = _bounded(found, method, bounds)
         refuse_single(source.names)
-        side, pairing = _read(source, intervals, missing), Pairing(len(source.names))
-        work = Work(method, side, side, pairing, _flag(tic, "tic"), missing == "drop", plan)
-    return _score(work, threads, out, rng)
+        side, pairing = _read(source, domains, missing), Pairing(len(source.names))
+        extras = _flag(tic, "tic"), missing == "drop", plan, _flag(pearson, "pearson")
+        work = Work(method, side, side, pairing, *extras)
+    if target is not None:
+        work = work.with_target(position(target, work.left.names, "target ="))
+    return _score(work, threads, out, rng, qvalues)
 
 
 def cross(
@@ -138,9 +161,13 @@ def cross(
     c: float = 15,
     master: Master = "reshef",
     tic: bool = False,
+    pearson: bool = False,
     pvalues: bool = False,
     pooled: bool = False,
     permutations: int = 10_000,
+    test_B: float = MOST_CELLS,
+    test_c: float = MASTER_FACTOR,
+    qvalues: QValues = "bh",
     rng: np.random.Generator | int | None = None,
     missing: Missing = "raise",
     workers: int | None = None,
@@ -150,11 +177,13 @@ def cross(
 
     Parameters
     ----------
-    left, right : frame or ndarray
-        Two tables with the same records in the same order.
+    left, right : frame, series or ndarray
+        Two tables with the same records in the same order; a series is a table of one column.
     bounds : (left, right), optional
         For ``micr``: the bounds of both tables, each as for :func:`pairwise`.
-    statistic, alpha, B, c, master, tic, pvalues, pooled, permutations, rng, missing, workers, out
+    statistic, alpha, B, c, master, tic, pearson, pvalues, pooled, permutations, test_B, test_c
+        As for :func:`pairwise`.
+    qvalues, rng, missing, workers, out
         As for :func:`pairwise`.
 
     Returns
@@ -172,10 +201,10 @@ def cross(
            [0.05]])
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
-    plan = _permutation_plan(pvalues, pooled, permutations, rng)
-    each = zip((left, right), _both(bounds), strict=True)
-    found = [_bounded(find_all(table), method, own) for table, own in each]
-    one, other = (_read(source, intervals, missing) for source, intervals in found)
+    plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
+    each = zip((left, right), _both(bounds), ("x", "y"), strict=True)
+    found = [_bounded(find_all(table, name), method, own) for table, own, name in each]
+    one, other = (_read(source, domains, missing) for source, domains in found)
     if one.n != other.n:
         raise InputError(
             f"the left table has {one.n} rows and the right one {other.n}",
@@ -183,8 +212,9 @@ def cross(
             "pass tables with the same records",
         )
     pairing = Pairing(len(one.names), len(other.names))
-    work = Work(method, one, other, pairing, _flag(tic, "tic"), missing == "drop", plan)
-    return _score(work, threads, out, rng)
+    extras = _flag(tic, "tic"), missing == "drop", plan, _flag(pearson, "pearson")
+    work = Work(method, one, other, pairing, *extras)
+    return _score(work, threads, out, rng, qvalues)
 
 
 def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
@@ -209,18 +239,24 @@ def _flag(value: Any, name: str) -> bool:
 
 
 def _permutation_plan(
-    pvalues: Any, pooled: Any, permutations: Any, rng: Any
+    pvalues: Any,
+    pooled: Any,
+    permutations: Any,
+    test_B: Any,
+    test_c: Any,
+    qvalues: Any,
+    rng: Any,
 ) -> PermutationPlan | None:
     """Return the permutations that p-values need, if they are asked for."""
     together = _flag(pooled, "pooled")
-    plan = PermutationPlan.of(permutations, rng, pooled=together)
+    plan = PermutationPlan.of(permutations, rng, pooled=together, B=test_B, c=test_c)
+    adjusted = _validate.choice(qvalues, "qvalues", QValues) != "bh"
     if _flag(pvalues, "pvalues"):
         return plan
-    for name, given in (("pooled", together), ("rng", rng is not None)):
-        if given:
-            raise ParameterError(
-                name, "only p-values need it", with_code("pass `pvalues=True` too")
-            )
+    given = {"pooled": together, "rng": rng is not None, "qvalues": adjusted}
+    given |= {"test_B": plan.B != MOST_CELLS, "test_c": plan.c != MASTER_FACTOR}
+    for name in (name for name, is_given in given.items() if is_given):
+        raise ParameterError(name, "only p-values need it", with_code("pass `pvalues=True` too"))
     return None
 
 
@@ -241,21 +277,23 @@ def _counted(
     plan: PermutationPlan | None,
 ) -> Work:
     """Count the columns that take part, wherever they are."""
-    for name, needed in (
-        (f"statistic = {method.statistic!r}", method.statistic != "micr"),
-        ("pvalues", plan is not None),
-    ):
-        if needed:
-            raise ParameterError(
-                name,
-                "it needs all records, and these come in parts",
-                with_code("pass `statistic='micr'` without p-values, or the records in memory"),
-            )
+    if method.statistic != "micr":
+        raise _needs_records(f"statistic = {method.statistic!r}")
+    if plan is not None:
+        raise _needs_records("pvalues")
     source, intervals = _bounded(found, method, found.bounds(bounds))
     refuse_single(source.names)
     table = count_records(source, intervals, counted_grids(source, method), missing)
     side = CountedSide(source.names, (), intervals, table)
     return CountedWork(method, side, side, Pairing(len(source.names)), tic)
+
+
+def _needs_records(option: str) -> ParameterError:
+    return ParameterError(
+        option,
+        "it needs all records, and these come in parts",
+        with_code("pass `statistic='micr'` without p-values, or the records in memory"),
+    )
 
 
 def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
@@ -293,19 +331,31 @@ def _read(source: Source, domains: Domains, missing: Missing) -> Side:
     return Side(source.names, columns, domains)
 
 
-def _score(work: Work, threads: int | None, out: Path | None, rng: object) -> Pairwise:
-    """Do the work, and keep what is finished if a file is named."""
-    limits, pairs = work.limits, work.pairing.count
+def _parameters(work: Work, qvalues: QValues) -> dict[str, Any]:
+    """Return what fixes the computation; what is as usual in a test is not said."""
+    limits, plan = work.limits, work.permutations
     parameters: dict[str, Any] = {"B": limits.B, "c": limits.c, "master": limits.master}
     if work.method.statistic == "micr":
         sides = (work.left,) if work.pairing.right is None else (work.left, work.right)
         parameters["bounds"] = [[_listed(own) for own in side.domains] for side in sides]
+    if plan is not None and (plan.B, plan.c) != (MOST_CELLS, MASTER_FACTOR):
+        parameters |= {"test_B": plan.B, "test_c": plan.c}
+    if qvalues != "bh":
+        parameters["qvalues"] = qvalues
+    return parameters
+
+
+def _score(
+    work: Work, threads: int | None, out: Path | None, rng: object, qvalues: QValues
+) -> Pairwise:
+    """Do the work, and keep what is finished if a file is named."""
+    pairs = work.pairing.count
     facts: dict[str, Any] = {
         "statistic": work.method.statistic,
         "names": work.left.names,
         "others": None if work.pairing.right is None else work.right.names,
         "n": work.left.n,
-        "parameters": parameters,
+        "parameters": _parameters(work, qvalues),
         "permutations": None if work.permutations is None else work.permutations.permutations,
     }
     with ExitStack() as stack:
@@ -346,6 +396,7 @@ def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
         "alpha": float(work.method.alpha) if work.gaps and work.method.B is None else None,
         # Version 0.1 pooled pairs of different nulls, and wrote True.
         "pooled": "by null" if plan is not None and plan.pooled else False,
+        **({"pearson": True} if work.linear else {}),  # files of earlier versions say nothing
     }
 
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _kernels
 from dpmic._validate import Domain, Limits
+from dpmic.all_pairs.correlations import Standardised
 from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.data import LEAST_RECORDS, Variable
 from dpmic.errors import DpmicError
@@ -75,6 +76,15 @@ class Side:
         """Which columns have categories."""
         return np.array([own.categories is not None for own in self.columns], bool)
 
+    def select(self, places: Sequence[int]) -> Self:
+        """Return some of the columns."""
+        return replace(
+            self,
+            names=tuple(self.names[i] for i in places),
+            columns=tuple(self.columns[i] for i in places) if self.columns else (),
+            domains=tuple(self.domains[i] for i in places),
+        )
+
     def digest(self) -> str:
         """Return a fingerprint of the values, and of which are categories."""
         seen = hashlib.sha256()
@@ -98,8 +108,8 @@ class Work:
     """All that the scores of a table, or of two, depend on.
 
     ``total`` asks for the Total Information Coefficient too, which needs every entry; ``gaps``
-    for the number of records of each pair, ``permutations`` for p-values. It can be sent to
-    another process, together with the binned columns.
+    for the number of records of each pair, ``permutations`` for p-values, ``linear`` for
+    correlations. It can be sent to another process, together with the binned columns.
     """
 
     method: Method
@@ -109,6 +119,13 @@ class Work:
     total: bool = False
     gaps: bool = False
     permutations: PermutationPlan | None = None
+    linear: bool = False
+
+    def with_target(self, place: int) -> Self:
+        """Return the work for one column of a table with all others."""
+        rest = [i for i in range(len(self.left.names)) if i != place]
+        one, others = self.left.select([place]), self.left.select(rest)
+        return replace(self, left=one, right=others, pairing=Pairing(1, len(rest)))
 
     @cached_property
     def limits(self) -> Limits:
@@ -224,11 +241,30 @@ class Work:
             columns["tic"] = tic
         if self.gaps:
             columns["records"] = records
+        if self.linear:
+            found = [self._correlated(*own) for own in zip(i.tolist(), j.tolist(), strict=True)]
+            columns["pearson"], columns["spearman"] = np.array(found).reshape(-1, 2).T
         if self._null is not None:
             columns["pvalue"] = np.array(
                 [self._pvalue(*own) for own in zip(i, j, positions, strict=True)]
             )
         return positions, columns
+
+    def _correlated(self, i: int, j: int) -> tuple[float, float]:
+        """Return Pearson's and Spearman's correlation of the records that both columns have."""
+        x, y = self._standardised[0][i], self._standardised[1][j]
+        if x is None or y is None:
+            a, b = self._complete(i, j)
+            if a.values.size < LEAST_RECORDS:
+                return np.nan, np.nan
+            x, y = Standardised.of(a), Standardised.of(b)
+        correlations: tuple[float, float] = x.with_(y)
+        return correlations
+
+    @cached_property
+    def _standardised(self) -> tuple[list[Any], list[Any]]:
+        """The complete columns of both sides, for correlations; None for those with gaps."""
+        return self._once(lambda own, _: Standardised.of(own))
 
     def _pvalue(self, i: int, j: int, position: int) -> float:
         both, null = self._refined(i, j), self._null

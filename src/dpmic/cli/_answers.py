@@ -79,7 +79,8 @@ def matrix(result: Pairwise, top: int | None) -> Answer:
     fields = list(result.columns(0, 0))
     positions = strongest(result.mic, top or MOST_LISTED).tolist()
     rows = list(_pairs(result, positions))
-    size = f"{len(result.names)} columns, {result.mic.size} pairs, {result.n} rows"
+    columns = len(result.names) + len(result.others or ())
+    size = f"{columns} columns, {result.mic.size} pairs, {result.n} rows"
     return Answer(
         title=f"The {len(rows)} strongest of all pairs, by {result.statistic} ({size})",
         heads=fields,
@@ -113,8 +114,9 @@ def _all_pairs(result: Pairwise) -> Iterator[list[Any]]:
 def _lines(result: Pairwise, start: int, stop: int) -> Iterator[list[Any]]:
     """Yield some pairs, with the names of their columns."""
     columns = [values.tolist() for values in result.columns(start, stop).values()]
+    others = result.others or result.names
     for x, y, *numbers in zip(*columns, strict=True):
-        yield [result.names[x], result.names[y], *numbers]
+        yield [result.names[x], others[y], *numbers]
 
 
 def pairs(result: results.Screening | results.PairwiseRelease, estimate: bool = False) -> Answer:
@@ -190,6 +192,6 @@ def _cell(field: str, value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    if value is None:
+    if value is None or value != value:
         return "-"
     return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -9,9 +9,11 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpmic._progress import reading
 from dpmic._validate import moment
-from dpmic.cli._options import Written
+from dpmic.cli._options import Missing, Written
 from dpmic.cli._output import note
 from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 
@@ -32,27 +34,104 @@ PAIR = 2**23
 """Bytes that the counts of a pair may take: columns that take less are loaded, too."""
 
 
-def read(file: str, columns: Sequence[str] | None, written: Written = UNSAID) -> pyarrow.Table:
-    """Load columns of a file that is not private, all by default."""
+def variables(
+    file: str,
+    columns: Sequence[str] | None,
+    written: Written = UNSAID,
+    nominal: Sequence[str] | None = None,
+    without: Sequence[str] | None = None,
+) -> pyarrow.Table:
+    """Load columns of any kind, without privacy, by default all but some.
+
+    Columns that are named ``nominal`` are categories even if they are numbers.
+    """
+    import pyarrow as pa
+
     from dpmic.data import load
 
-    otherwise = (
-        "leave the column out" if columns else "name the columns of numbers: --columns A,B,..."
-    )
+    labels = nominal or ()
+    for name in labels:
+        if columns is not None and name not in columns:
+            reason = "that column is not scored"
+            raise ParameterError(f"--nominal {name}", reason, "name one that is")
     with reading() as tell:
-        return load(
-            file, columns, dialect=written.dialect, tell=tell, note=note, otherwise=otherwise
+        table = load(
+            file,
+            columns,
+            dialect=written.dialect,
+            labels=labels,
+            without=without or (),
+            typed=True,
+            tell=tell,
+            note=note,
         )
+    for name in labels:
+        texts = table[name].cast(pa.string())
+        table = table.set_column(table.column_names.index(name), name, texts)
+    return table
 
 
-def counted(file: str, columns: Sequence[str], written: Written = UNSAID) -> Any:
-    """Return what a command passes as data where counts on fixed grids suffice.
+def only_variables(table: pyarrow.Table, include: Sequence[str] | None) -> pyarrow.Table:
+    """Leave out columns that are rarely variables, and say so; included ones stay."""
+    from dpmic.data import no_variable, position
 
-    The rows of a large file are not loaded: they are read batch by batch where they are counted.
-    But standard input is read only once.
+    kept = {position(name, tuple(table.column_names), "--include") for name in include or ()}
+    reasons = {
+        name: reason
+        for at, name in enumerate(table.column_names)
+        if at not in kept and (reason := no_variable(table[at], name))
+    }
+    if reasons:
+        listed = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
+        note(f"left out: {listed}; --include NAME takes a column")
+    return table.drop_columns(list(reasons))
+
+
+def complete(
+    file: str,
+    columns: Sequence[str] | None,
+    written: Written,
+    nominal: Sequence[str] | None,
+    missing: Missing | None,
+    *,
+    counted: bool = False,
+    without: Sequence[str] | None = None,
+    include: Sequence[str] | None = None,
+) -> tuple[Any, str]:
+    """Return what a command passes as data, and what it does about missing values.
+
+    Where nobody says it, records with a gap are dropped, and that is noted. Rows that are
+    ``counted`` where they are must have none.
     """
-    rows = None if file == "-" else _large(file, len(columns), written, private=False)
-    return read(file, columns, written) if rows is None else rows
+    if counted and columns is not None:
+        rows = None if file == "-" else _large(file, len(columns), written, private=False)
+        if rows is not None:
+            return rows, "raise"
+    table = variables(file, columns, written, nominal, without)
+    if columns is None:
+        table = only_variables(table, names(include))
+    if missing is not None:
+        return table, missing.value
+    return table, "drop" if _gaps_noted(table) else "raise"
+
+
+def _gaps_noted(table: pyarrow.Table) -> bool:
+    """Tell whether values are missing, and say what happens to such records."""
+    from dpmic.data import gaps
+
+    there = [~gaps(table[name]) for name in dict.fromkeys(table.column_names)]
+    lacking = [not own.all() for own in there]
+    if not any(lacking):
+        return False
+    n, some = table.num_rows, int(np.logical_and.reduce(there).sum())
+    if len(there) == 2:
+        note(f"{n - some:,} of {n:,} records lack a value and are left out")
+    else:
+        note(
+            f"{sum(lacking)} of {len(lacking)} columns lack values; each pair takes the records "
+            f"that have both ({some:,} of {n:,} have all)"
+        )
+    return True
 
 
 def private(
@@ -89,7 +168,6 @@ def private(
             dialect=written.dialect,
             tell=tell,
             note=note,
-            otherwise="list its categories: --categories NAME=A,B,...",
             **told,
         )
 

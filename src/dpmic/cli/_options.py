@@ -36,7 +36,12 @@ Alpha = Annotated[float, typer.Option(help="At most max(n^alpha, 4) cells in a g
 Cells = Annotated[float | None, typer.Option("--B", help="At most so many cells in a grid.")]
 C = Annotated[float, typer.Option(help="Master parts for each part.")]
 MissingOption = Annotated[
-    Missing, typer.Option("--missing", help="Refuse missing values, or drop their records.")
+    Missing | None,
+    typer.Option("--missing", help="Drop records with missing values (default), or refuse them."),
+]
+Nominal = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B,...", help="Columns of numbers that are names, such as codes."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same permutations.")]
 Bounds = Annotated[
@@ -137,6 +142,15 @@ class Unit:
     ] = None
 
 
+Fill = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A value that a missing one of this column means, such as 0 cigarettes; repeatable.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Records:
     """Which records of a private command count: gaps, categories, groups."""
@@ -157,14 +171,7 @@ class Records:
         float | None,
         typer.Option(help="With --missing drop: the share of complete records you promise (0.8)."),
     ] = None
-    fill: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A value that a missing one of this column means, such as 0 cigarettes; "
-            "repeatable.",
-        ),
-    ] = None
+    fill: Fill = None
 
     @property
     def terms(self) -> dict[str, Any]:

@@ -251,16 +251,21 @@ def _refuse_replacing(report: Path, overwrite: bool, others: Sequence[str | Path
     """Refuse a report that would replace anything but an earlier report."""
     from dpmic.report import refuse_unwritable
 
-    for other in others:
-        if other is not None and _same(report, other):
-            raise ParameterError(
-                f"--report {report}", "this command uses that file otherwise", "choose another name"
-            )
+    refuse_replacing(report, "--report", others)
     refuse_unwritable(report, overwrite=True)
     if report.is_file() and not overwrite:
         raise ParameterError(
             str(report), "this file exists", "choose another name, or add --overwrite"
         )
+
+
+def refuse_replacing(file: Path, option: str, others: Sequence[str | Path | None]) -> None:
+    """Refuse an output that would replace another file of the command."""
+    for other in others:
+        if other is not None and _same(file, other):
+            raise ParameterError(
+                f"{option} {file}", "this command uses that file otherwise", "choose another name"
+            )
 
 
 def _same(one: Path, other: str | Path) -> bool:

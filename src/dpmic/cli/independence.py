@@ -17,6 +17,7 @@ from dpmic.errors import ParameterError
 EXAMPLE = "dpmic test survey.csv age income, or with --epsilon 1 --one-row-per-person privately"
 
 Permutations = Annotated[int | None, typer.Option(min=1, help="To compare with; 10,000.")]
+Factor = Annotated[float | None, typer.Option("--c", help="Master parts for each part; 5.")]
 Epsilon = Annotated[float | None, typer.Option(help="Test privately, at this privacy loss.")]
 Draws = Annotated[int | None, typer.Option(help="Independent columns to compare with; 999.")]
 
@@ -26,10 +27,14 @@ def independence(
     x: o.X,
     y: o.Y,
     permutations: Permutations = None,
+    cells: o.Cells = None,
+    c: Factor = None,
     seed: o.Seed = None,
-    missing: o.MissingOption = o.Missing.raise_,
+    nominal: o.Nominal = None,
+    missing: o.MissingOption = None,
     epsilon: Epsilon = None,
     draws: Draws = None,
+    fill: o.Fill = None,
     one_row: o.OneRow = False,
     person: o.Person = None,
     *,
@@ -43,20 +48,26 @@ def independence(
     With --epsilon under differential privacy, without it not private.
     """
     out.check(file, account.ledger)
-    public = {"--permutations": permutations, "--seed": seed}
-    public["--missing drop"] = missing is o.Missing.drop
+    public: dict[str, Any]
+    public = {"--permutations": permutations, "--B": cells, "--c": c, "--seed": seed}
+    public |= {"--nominal": nominal or None, f"--missing {missing}": missing}
+    private: dict[str, Any]
     private = {"--draws": draws, "--person": person, "--one-row-per-person": one_row, "--yes": yes}
+    private["--fill"] = fill or None
     private |= {f"--{field.replace('_', '-')}": value for field, value in vars(account).items()}
     if epsilon is None:
         _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
-        options = {"permutations": permutations or 10_000, "rng": seed, "missing": missing.value}
-        _test(out, file, x, y, written, options)
+        options: dict[str, Any] = {"permutations": permutations or 10_000, "rng": seed}
+        options |= {"B": 9 if cells is None else cells, "c": 5 if c is None else c}
+        table, drop = _inputs.complete(file, [x, y], written, _inputs.names(nominal), missing)
+        _test(out, table, x, y, {**options, "missing": drop})
         return
     _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")
     from dpmic.privacy.independence import prepare
 
     unit = o.Unit(one_row, person)
-    consent = Consent.sought(unit, account, yes, several=False, epsilon=epsilon)
+    given = {"epsilon": epsilon, "missing": _inputs.missing("refuse", fill)}
+    consent = Consent.sought(unit, account, yes, several=False, **given)
     table = _inputs.private(
         file, dict.fromkeys(_inputs.two(x, y)), consent.terms, written, counts=False
     )
@@ -70,12 +81,9 @@ def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
             raise ParameterError(option, reason, remedy)
 
 
-def _test(
-    out: Delivery, file: str, x: str, y: str, written: o.Written, options: dict[str, Any]
-) -> None:
+def _test(out: Delivery, table: Any, x: str, y: str, options: dict[str, Any]) -> None:
     from dpmic.statistics.significance import independence_test
 
-    table = _inputs.read(file, [x, y], written)
     with working("permuting"):
         result = independence_test(x, y, data=table, **options)
 
@@ -85,7 +93,8 @@ def _test(
         from dpmic.statistics.family import mice
 
         points = pair(x, y, data=table, missing=options["missing"])
-        score = mice(points.x, points.y, B=result.B, c=result.c)
+        same = {"missing": options["missing"], "B": result.B, "c": result.c}
+        score = mice(x, y, data=table, **same)
         title = f"Are {x} and {y} independent?"
         return report.page(result, title=title, points=points, others=(score,), command=repeated())
 

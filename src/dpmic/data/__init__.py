@@ -30,7 +30,7 @@ from dpmic.data._tables import (
     series_name,
     with_domains,
 )
-from dpmic.data._variables import Variable
+from dpmic.data._variables import Variable, gaps, no_variable
 
 __all__ = [
     "LEAST_RECORDS",
@@ -50,8 +50,10 @@ __all__ = [
     "find",
     "find_all",
     "first_rows",
+    "gaps",
     "header",
     "load",
+    "no_variable",
     "open_file",
     "pair",
     "position",

@@ -9,17 +9,16 @@ from functools import cached_property, partial
 from typing import Any
 
 from dpmic.data._dialect import Dialect
+from dpmic.data._kinds import Dates, Kind
 from dpmic.data._proprietary import Sheet
 from dpmic.data._reader import Text
 from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded, refused_column
 from dpmic.data._tables import Unlisted
-from dpmic.data._text import DATES, TEXT, Numbers, is_record, trimmed
+from dpmic.data._text import Numbers, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 
 BUFFER = 2**18
 """Bytes of a column that are read together, however large the file's groups of rows."""
-
-OTHERWISE = "leave the column out"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class TextFiles(LocalStream):
         Whether errors must be ones that private code does not repeat: they say which file.
     public : bool
         Whether the first records may say how the texts are written, and errors may show them.
-    labels, private, otherwise, note
+    labels, dates, private, typed, note
         As for :func:`open_file`.
     """
 
@@ -66,8 +65,9 @@ class TextFiles(LocalStream):
     several: bool = False
     public: bool = False
     labels: Sequence[str] = ()
+    dates: Sequence[str] = ()
     private: bool = False
-    otherwise: str = OTHERWISE
+    typed: bool = False
     note: Callable[[str], None] | None = None
     _begun: Text | Sheet | None = field(default=None, init=False)  # of what is read only once
     _known: Dialect | None = field(default=None, init=False)  # by the first file, for all of them
@@ -114,8 +114,7 @@ class TextFiles(LocalStream):
             before = 0
             for batch in self._read(file, columns):
                 if not numbers:
-                    mark = self._decimal or "."
-                    numbers = {n: Numbers(n, private=self.private, decimal=mark) for n in columns}
+                    numbers = {name: self._kind(name) for name in columns}
                 values = []
                 for name in columns:
                     folder = file.folders.get(name)
@@ -126,9 +125,14 @@ class TextFiles(LocalStream):
                     else:
                         values.append(numbers[name].convert(plain, file.place, before))
                 reasons = {name: own.refused for name, own in numbers.items() if own.refused}
-                _refuse_texts(reasons, self.otherwise)
+                _refuse_texts(reasons)
                 before += len(batch)
                 yield Batch(pa.record_batch(values, names=list(columns)), file.place)
+
+    def _kind(self, name: str) -> Numbers:
+        """Return how a column is converted."""
+        kind = Dates if name in self.dates else Kind if self.typed else Numbers
+        return kind(name, private=self.private, decimal=self._decimal or ".")
 
     def _read(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
         """Yield the batches of one file, as text; of no columns any one, for their lengths."""
@@ -142,7 +146,8 @@ class TextFiles(LocalStream):
                 if text.names.count(name) != 1:
                     raise refused_column(file.place, name)
             if self._decimal is None and written:
-                self._decimal = text.decimal([n for n in written if n not in self.labels])
+                said = {*self.labels, *self.dates}
+                self._decimal = text.decimal([name for name in written if name not in said])
                 self._say()
             for batch in text.batches(written):
                 self.tell(text.consumed, file.size)
@@ -198,19 +203,6 @@ class Files(LocalStream):
         if fragments is None:
             return int(attempted(self._dataset.count_rows, *_blamed(None)))
         return sum(attempted(partial(_count, each), *_blamed(each)) for each in fragments)
-
-    def refuse_texts(self, otherwise: str) -> None:
-        """Refuse columns of text and dates, all at once, where every column is wanted."""
-        from pyarrow import types
-
-        texts = types.is_string, types.is_large_string, types.is_string_view
-        reasons = {}
-        for column in self._dataset.schema:
-            if any(is_text(column.type) for is_text in texts):
-                reasons[column.name] = TEXT
-            elif types.is_temporal(column.type):
-                reasons[column.name] = DATES
-        _refuse_texts(reasons, otherwise)
 
     def _fragments(self) -> Iterator[Any] | None:
         """Yield files; pyarrow has none to give of a dataset with a filter."""
@@ -274,17 +266,18 @@ class Files(LocalStream):
                 raise refused_column(place, name, reason)
 
 
-def _refuse_texts(reasons: Mapping[str, str], otherwise: str) -> None:
+def _refuse_texts(reasons: Mapping[str, str]) -> None:
     """Refuse columns that are not numbers, all at once."""
     if not reasons:
         return
     names, several = list(reasons), len(reasons) > 1
+    them = "them" if several else "it"
     kinds = set(reasons.values())
     listed = ", ".join(map(safe_repr, names[:10])) + ", ..." * (len(names) > 10)
     raise RefusedValueError(
         f"{'columns' if several else 'column'} {listed}",
         kinds.pop() if len(kinds) == 1 else "text and dates are not numbers",
-        f"convert {'them' if several else 'it'} to numbers, or {otherwise}",
+        f"convert {them} to numbers, or leave {them} out",
         names[0],
     )
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dpmic.data._dialect import Dialect
-from dpmic.data._files import OTHERWISE, Files, TextFile, TextFiles, folders_of, holds_text
+from dpmic.data._files import Files, TextFile, TextFiles, folders_of, holds_text
+from dpmic.data._kinds import Dates
 from dpmic.data._proprietary import READERS, Sheet, StatisticalFiles, workbook
 from dpmic.data._reader import STDIN
 from dpmic.data._streams import LocalStream, Tell, attempted
+from dpmic.data._tables import position
 from dpmic.errors import InputError, UnreadableError
 
 if TYPE_CHECKING:
@@ -64,8 +66,9 @@ def open_file(
     dialect: Dialect = PLAINLY,
     *,
     labels: Sequence[str] = (),
+    dates: Sequence[str] = (),
     private: bool = False,
-    otherwise: str = OTHERWISE,
+    typed: bool = False,
     tell: Tell | None = None,
     note: Callable[[str], None] | None = None,
 ) -> LocalStream:
@@ -79,18 +82,21 @@ def open_file(
     dialect : Dialect
         How it is written, as far as that is known; the rest is recognised.
     labels : sequence of str
-        The names of columns that tell people apart: of a text, they stay text.
+        The names of columns that tell people apart, or have categories: of a text, they stay text.
+    dates : sequence of str
+        The names of columns of dates: of a text, they become days since 1970.
     private : bool
         Whether errors must hold no value, count or position, nor names of a text's first line,
         and nothing but that line may say how the text is written.
-    otherwise : str
-        What to do about columns of text, in words, if not to convert them.
+    typed : bool
+        Whether other columns of a text are what they look like, which nothing private may ask:
+        numbers, true and false, dates, or text. Else they must be numbers.
     tell : callable, optional
         Called with how much was read, and of how much if that is known.
     note : callable, optional
         Called with what was recognised, in one line, where that is not a plain text.
     """
-    told: dict[str, Any] = {"labels": labels, "private": private, "otherwise": otherwise}
+    told: dict[str, Any] = {"labels": labels, "dates": dates, "private": private, "typed": typed}
     told |= {"public": not private, "note": note}
     if path == "-":
         dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
@@ -123,8 +129,10 @@ def header(path: str, dialect: Dialect = PLAINLY) -> tuple[str, ...]:
     return open_file(path, dialect, private=True).names
 
 
-def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarrow.Table:
-    """Read columns of a file into memory, all of them by default.
+def load(
+    path: str, columns: Sequence[str] | None = None, *, without: Sequence[str] = (), **told: Any
+) -> pyarrow.Table:
+    """Read columns of a file into memory, by default all but some.
 
     Only the wanted columns are kept, and text is converted block by block, so that the memory
     needed is that of the columns. ``told`` is as for :func:`open_file`.
@@ -134,10 +142,11 @@ def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarro
     name, private = STDIN if path == "-" else path, told.get("private", False)
     try:
         rows = open_file(path, **told)
-        if columns is None and isinstance(rows, Files):
-            rows.refuse_texts(told.get("otherwise", OTHERWISE))
         names = rows.names
+        for unwanted in without:
+            position(unwanted, names, "column")
         wanted = dict.fromkeys([*(names if columns is None else columns), *told.get("labels", ())])
+        wanted = {name: None for name in wanted if name not in without}
         order = {column: place for place, column in enumerate(names)}
         chosen = sorted(wanted, key=lambda column: order.get(column, -1))
         (batches,) = rows.fold(chosen, lambda parts: [batch.data for batch in parts])
@@ -149,9 +158,26 @@ def load(path: str, columns: Sequence[str] | None = None, **told: Any) -> pyarro
             raise InputError(name, "it has no rows", "check that it holds more than a header")
         pa.default_memory_pool().release_unused()  # of the text
         tables = (pa.Table.from_batches([batch]) for batch in batches)
-        return pa.concat_tables(tables, promote_options="default")  # of gaps alone, too
+        table = pa.concat_tables(tables, promote_options="default")  # of gaps alone, too
+        return _with_dates(table, told.get("dates", ()), name, private)
     # Foreign words may hold a value; raised here, no context holds one either.
     raise InputError(name, "it cannot be read", "check that it is a valid file of its kind")
+
+
+def _with_dates(
+    table: pyarrow.Table, dates: Sequence[str], place: str, private: bool
+) -> pyarrow.Table:
+    """Convert the text in columns of dates, which other files than texts may have, too."""
+    from pyarrow import types
+
+    for at, column in enumerate(table.schema):
+        if column.name in dates and (
+            types.is_string(column.type) or types.is_large_string(column.type)
+        ):
+            texts = table.column(at).combine_chunks()
+            days = Dates(column.name, private=private).convert(texts, place, 0)
+            table = table.set_column(at, column.name, days)
+    return table
 
 
 def _is_path(data: Any) -> bool:

@@ -108,11 +108,14 @@ def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> 
     return Source(columns, tuple(called), all(names))
 
 
-def find_all(data: Any) -> Source:
+def find_all(data: Any, single: str | None = None) -> Source:
     """Find every column of a frame, or of a matrix with a row for each record.
 
-    The columns of a matrix are called by their position, "0", "1" and so on.
+    The columns of a matrix are called by their position, "0", "1" and so on. Where there may be a
+    ``single`` column, a series is one, and is called so if it has no name.
     """
+    if single is not None and _is_series(data):
+        return Source((data,), (series_name(data) or single,), bool(series_name(data)))
     if isinstance(data, np.ndarray):
         if data.ndim != 2 or not data.shape[1]:
             raise InputError(
@@ -274,6 +277,19 @@ def _take(values: Any, rows: NDArray[np.int64]) -> Any:
     if isinstance(series, nw.Series):
         return series[rows.tolist()].to_native()
     return values.take(rows) if hasattr(values, "take") else np.asarray(values)[rows]
+
+
+def _is_series(data: Any) -> bool:
+    """Tell whether this is a column of any engine; arrays are tables."""
+    import narwhals as nw
+
+    native = nw.to_native(data, pass_through=True)
+    if isinstance(native, np.ndarray):
+        return False
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(native, pyarrow.Array):
+        return True
+    return nw.dependencies.is_into_series(native)
 
 
 def check_unique(name: str, count: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from dpmic.data._columns import LARGEST_EXACT, MISSING
 from dpmic.data._dialect import GAPS, WITH_COMMA, said
@@ -19,6 +19,7 @@ LONG_INTEGER = r"^[+-]?0*[1-9]\d{15,}$"
 DIGITS = len(str(LARGEST_EXACT))
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 TEXT = "text is not a number"
+Cast = Callable[[Any, str], Any]
 DATES = "dates and durations are not numbers"
 
 
@@ -29,6 +30,8 @@ class Numbers:
     2**53. Errors of a ``private`` column name the column alone. A column without any number is
     not refused at once, so that all such columns can be named together: ``refused`` says why.
     """
+
+    kinds: ClassVar[dict[str, Cast]]  # below, where they are defined
 
     def __init__(self, name: str, *, private: bool, decimal: str = ".") -> None:
         self.name = name
@@ -44,7 +47,7 @@ class Numbers:
         plain = trimmed(texts)
         if plain.null_count == len(plain):
             return pa.nulls(len(plain), pa.float64())
-        for kind, cast in KINDS.items():
+        for kind, cast in self.kinds.items():
             values = cast(plain, self.decimal) if self._kind in (None, kind) else None
             if values is not None:
                 if values.null_count < len(values):
@@ -82,11 +85,23 @@ class Numbers:
                 + said("decimal", ",")
                 + " if it has decimal commas, "
                 + said("na", "unknown")
-                + " if it has its own words for what is missing, or leave the column out"
+                + " if it has its own words for what is missing, list its categories if it is "
+                "nominal, or leave the column out"
             )
             reason = "it holds something that is not a number"
             raise RefusedValueError(self._what(place), reason, remedy, self.name)
-        cast = KINDS[self._kind or "numbers"]
+        present = without(texts, GAPS).drop_null().to_pylist()
+        if self._kind is None and not any(map(is_value, present)):
+            self.refused = DATES if DATE.match(present[0]) else TEXT
+            return
+        other = "not true or false" if self._kind == "booleans" else "not a number"
+        self._refuse_first(texts, place, before, self._kind or "numbers", other)
+
+    def _refuse_first(
+        self, texts: Any, place: str, before: int, kind: str, other: str, remedy: str = ""
+    ) -> None:
+        """Name the first value that is not of a kind, without privacy."""
+        cast = self.kinds[kind]
 
         def refused(first: Any) -> bool:
             return cast(first, self.decimal) is None
@@ -94,13 +109,8 @@ class Numbers:
         rows = range(len(texts))
         first = bisect.bisect_left(rows, True, key=lambda row: refused(texts[: row + 1]))
         value = texts[first].as_py()
-        present = _without(texts, GAPS).drop_null()
-        if self._kind is None and not any(map(_is_value, present.to_pylist())):
-            self.refused = DATES if DATE.match(value) else TEXT
-            return
-        other = "not true or false" if self._kind == "booleans" else "not a number"
         meant = said("na", value if len(value) < 20 else "...")
-        remedy = "correct it, or if it means that a value is missing, pass " + meant
+        remedy = remedy or "correct it, or if it means that a value is missing, pass " + meant
         if self.decimal == "." and WITH_COMMA.fullmatch(value):
             remedy = "if it has a decimal comma, pass " + said("decimal", ",")
         raise RefusedValueError(
@@ -117,7 +127,7 @@ class Numbers:
 
 def is_record(names: Sequence[str]) -> bool:
     """Tell whether a first line is a record: values, and no name among them."""
-    return all(map(_is_value, names)) and any(name.strip() not in MISSING for name in names)
+    return all(map(is_value, names)) and any(name.strip() not in MISSING for name in names)
 
 
 def trimmed(texts: Any, na: Sequence[str] = ()) -> Any:
@@ -127,10 +137,10 @@ def trimmed(texts: Any, na: Sequence[str] = ()) -> Any:
     """
     from pyarrow import compute
 
-    return _without(compute.utf8_trim_whitespace(texts), MISSING.union(map(str.strip, na)))
+    return without(compute.utf8_trim_whitespace(texts), MISSING.union(map(str.strip, na)))
 
 
-def _without(texts: Any, spellings: Iterable[str]) -> Any:
+def without(texts: Any, spellings: Iterable[str]) -> Any:
     """Return texts in which some spellings are missing values."""
     import pyarrow as pa
     from pyarrow import compute
@@ -139,12 +149,12 @@ def _without(texts: Any, spellings: Iterable[str]) -> Any:
     return compute.if_else(absent, pa.scalar(None, texts.type), texts)
 
 
-def _numbers(texts: Any, decimal: str = ".") -> Any:
+def cast_numbers(texts: Any, decimal: str = ".") -> Any:
     """Return texts as numbers, or None if one of them is not; ``-`` and the like are missing."""
     import pyarrow as pa
     from pyarrow import compute
 
-    written = _without(texts, GAPS)
+    written = without(texts, GAPS)
     if decimal == ",":  # a point would be one between thousands
         written = compute.replace_substring(written, ".", "_")
         written = compute.replace_substring(written, ",", ".")
@@ -159,16 +169,15 @@ def _booleans(texts: Any, _decimal: str = ".") -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
-    written = _without(texts, GAPS)
+    written = without(texts, GAPS)
     known = compute.index_in(compute.utf8_lower(written), pa.array(BOOLEANS))
     return None if known.null_count > written.null_count else compute.cast(known, pa.float64())
 
 
-KINDS: dict[str, Callable[[Any, str], Any]] = {"numbers": _numbers, "booleans": _booleans}
-"""What a column of text may be, in the order in which it is tried."""
+Numbers.kinds = {"numbers": cast_numbers, "booleans": _booleans}  # in the order of trying
 
 
-def _is_value(text: str) -> bool:
+def is_value(text: str) -> bool:
     """Tell whether a text is a number, true or false, or a missing value."""
     plain = text.strip()
     if plain in MISSING | GAPS or plain.lower() in BOOLEANS:

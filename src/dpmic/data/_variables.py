@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpmic._validate import BOOLEANS, MAX_CATEGORIES, Categories, Domain, label
 from dpmic.data._columns import (
     LEAST_RECORDS,
+    MISSING,
     as_series,
     coded,
     column,
@@ -62,6 +63,45 @@ def variable(values: Any, name: str, domain: Domain | None = None) -> Variable:
     if domain is None and is_nominal(values):
         return _nominal(values, name)
     return Variable(column(values, name))
+
+
+def gaps(values: Any) -> NDArray[np.bool_]:
+    """Return which values of a column of a pyarrow table are missing."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    absent = compute.is_null(values, nan_is_null=types.is_floating(values.type))
+    if types.is_string(values.type) or types.is_large_string(values.type):
+        known = pa.array(sorted(MISSING), values.type)
+        absent = compute.or_(absent, compute.is_in(compute.utf8_trim_whitespace(values), known))
+    missing: NDArray[np.bool_] = np.asarray(absent.combine_chunks(), bool)
+    return missing
+
+
+def no_variable(values: Any, name: str) -> str:
+    """Say why a column of a pyarrow table is rarely a variable, or nothing: an id, or free text.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> no_variable(pa.chunked_array([[7, 8, 9, 10]]), "visit")
+    'consecutive numbers'
+    >>> no_variable(pa.chunked_array([["Ann", "Bob", "Eve"]]), "patient")
+    'every text is different'
+    """
+    from pyarrow import types
+
+    if is_nominal(values):
+        texts = [value for value in plain_values(values, name) if not is_missing(value)]
+        distinct = len(set(map(label, texts)))
+        if len(texts) > 2 and distinct == len(texts):
+            return "every text is different"
+        return f"{distinct:,} different texts" if distinct > MAX_CATEGORIES else ""
+    if types.is_temporal(values.type):
+        return ""
+    numbers = column(values, name)
+    consecutive = numbers.size > 2 and bool(np.all(np.diff(numbers) == 1))
+    return "consecutive numbers" if consecutive else ""
 
 
 def is_nominal(values: Any) -> bool:

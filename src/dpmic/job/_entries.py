@@ -54,6 +54,7 @@ FUNCTIONS = {
     "dpmic.release_test": "test",
 }
 RENAMED = {"missing": "rule"}
+WRITTEN = re.compile(r".*Dialect\((.*)\)\)")
 PLAIN = re.compile(r"[-+]?\d[\d.e+-]*|N|\.\.\.")
 """Values that stand without quotes: numbers, and what stands for one."""
 
@@ -385,7 +386,8 @@ def for_the_file(text: str) -> str:
 
 def _spelled(code: str) -> str:
     """Return ``name=value`` as an entry, and a function as the question that it answers."""
-    name, equals, value = code.partition("=")
+    written = WRITTEN.fullmatch(code)  # how a file is written
+    name, equals, value = (written[1] if written else code).partition("=")
     if not equals:
         return f'ask = "{FUNCTIONS[name]}"' if name in FUNCTIONS else name
     if value in ("True", "False"):

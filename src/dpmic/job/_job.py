@@ -301,8 +301,10 @@ class Job:
         """Load the columns that are needed; errors hold nothing of what was read."""
         ends, file = self.ends, str(self.at("data", "file"))
         dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
-        told = {"labels": terms.labels, "dates": dates, "dialect": Dialect(**self.written)}
-        return load(file, list(ends), private=True, **told)
+        dialect = Dialect(**self.written)
+        return load(
+            file, list(ends), private=True, labels=terms.labels, dates=dates, dialect=dialect
+        )
 
     # What it would do
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.data import Backend, build, position
 from dpmic.errors import InputError, ParameterError, safe_repr
+from dpmic.results import networks
 from dpmic.results._base import (
     NUMBERS,
     PLAIN,
@@ -66,6 +68,22 @@ def ranked(leading: Sequence[tuple[str, str]], total: int) -> list[Fact]:
     """Return the leading pairs by rank, as facts."""
     facts = [Fact(f"{rank}. {pair}", number) for rank, (pair, number) in enumerate(leading, 1)]
     return facts + ([Fact("and more", str(total - len(leading)))] if total > len(leading) else [])
+
+
+def independent_share(pvalues: Floats) -> float:
+    """Return Storey's estimate of the share of independent pairs, at most 1.
+
+    Of independent pairs half have a p-value above 1/2, and of others few. One is added to their
+    number, so that the rate holds for independent p-values (Storey, Taylor and Siegmund 2004).
+
+    Examples
+    --------
+    >>> independent_share(np.array([0.001] * 80 + [0.1, 0.3, 0.6, 0.9] * 5))
+    0.22
+    """
+    if not pvalues.size:
+        return 1.0
+    return float(min((1 + np.count_nonzero(pvalues > 0.5)) / (0.5 * pvalues.size), 1.0))
 
 
 @dataclass(frozen=True)
@@ -155,9 +173,11 @@ class Pairwise(Result):
     parameters : dict
         What else fixed the computation: B, c and more. Read-only.
     mic : ndarray
-        The score of each pair, in the order of ``pairs``. This and the next three are read-only.
+        The score of each pair, in the order of ``pairs``. This and the next arrays are read-only.
     tic : ndarray or None
         The Total Information Coefficient of each pair, if it was asked for.
+    pearson, spearman : ndarray or None
+        The correlations of each pair, if they were asked for; NaN for nominal columns.
     records : ndarray or None
         The records used for each pair, where missing values were dropped pair by pair.
     pvalues : ndarray or None
@@ -173,13 +193,15 @@ class Pairwise(Result):
     parameters: Mapping[str, Any] = field(metadata=PARAMETERS)
     mic: Floats = field(metadata=NUMBERS)
     tic: Floats | None = field(default=None, metadata=NUMBERS)
+    pearson: Floats | None = field(default=None, metadata=NUMBERS)
+    spearman: Floats | None = field(default=None, metadata=NUMBERS)
     records: NDArray[np.int64] | None = field(default=None, metadata=COUNTS)
     pvalues: Floats | None = field(default=None, metadata=NUMBERS)
     permutations: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("mic", "tic", "records", "pvalues"):
+        for name in ("mic", "tic", "pearson", "spearman", "records", "pvalues"):
             array = getattr(self, name)
             if array is not None and array.shape != (self._count,):
                 raise InputError(
@@ -237,9 +259,17 @@ class Pairwise(Result):
         """Return the k strongest pairs with their scores, the largest first."""
         return self._rows(strongest(self.mic, k))
 
+    @property
+    def nonlinearity(self) -> Floats | None:
+        """MIC less Pearson's correlation squared: how much of a relation is not a line.
+
+        None where no correlations were asked for (Reshef et al. 2011).
+        """
+        return None if self.pearson is None else self.mic - self.pearson**2
+
     @cached_property
     def qvalues(self) -> Floats:
-        """The p-values adjusted for the number of pairs, by Benjamini and Hochberg.
+        """The p-values adjusted for the number of pairs, by Benjamini and Hochberg or by Storey.
 
         Of the pairs whose q-value is at most 0.05, no more than 5% are expected to be
         independent.
@@ -251,6 +281,8 @@ class Pairwise(Result):
         tested = ~np.isnan(self.pvalues)
         adjusted = np.full(self.pvalues.size, np.nan)
         adjusted[tested] = false_discovery_control(self.pvalues[tested])
+        if self.parameters.get("qvalues") == "storey":
+            adjusted *= independent_share(self.pvalues[tested])
         adjusted.setflags(write=False)
         return adjusted
 
@@ -259,25 +291,54 @@ class Pairwise(Result):
 
         The strongest evidence comes first: the smallest p-value, then the largest score.
         """
+        return self._rows(self._discoveries(rate))
+
+    def to_edges(self, path: str | os.PathLike[str], rate: float = 0.05) -> None:
+        """Write the significant pairs as a network, for Gephi, Cytoscape, igraph or networkx.
+
+        Parameters
+        ----------
+        path : path
+            A ``.gml`` file, a graph of all columns whose edges weigh their MIC, or a ``.csv`` file
+            of edges. One that is there is replaced.
+        rate : float
+            As for :meth:`significant`.
+        """
+        target, found = networks.checked(path), self._discoveries(rate)
+        numbers = {k: v[found].tolist() for k, v in self.columns().items() if k not in ("x", "y")}
+        each = zip(self._rows(found), zip(*numbers.values(), strict=True), strict=True)
+        edges = [(x, y, own) for (x, y, _), own in each]
+        nodes = [*self.names, *(self.others or ())]
+        networks.write(target, networks.Network(nodes, list(numbers), edges))
+
+    def _discoveries(self, rate: object) -> NDArray[np.intp]:
+        """Return where the pairs with a q-value of at most ``rate`` are, in their order."""
         share = _validate.real(rate, "rate")
         if not 0 < share < 1:
             raise ParameterError(f"rate = {safe_repr(rate)}", "it is a share of pairs", "pass 0.05")
         found = np.flatnonzero(self.qvalues <= share)
         assert self.pvalues is not None  # or there were no q-values
-        return self._rows(found[np.lexsort((-self.mic[found], self.pvalues[found]))])
+        ordered: NDArray[np.intp] = found[np.lexsort((-self.mic[found], self.pvalues[found]))]
+        return ordered
 
     def columns(self, start: int = 0, stop: int | None = None) -> dict[str, NDArray[Any]]:
         """Return the columns of some rows of ``to_frame``, with x and y as places of names."""
         rows = slice(start, self._count if stop is None else stop)
         x, y = self._pairing.places(np.arange(rows.start, rows.stop))
-        numbers = {"mic": self.mic, "tic": self.tic, "records": self.records}
+        numbers: dict[str, NDArray[Any] | None]
+        numbers = {"mic": self.mic, "tic": self.tic, "pearson": self.pearson}
+        numbers |= {"spearman": self.spearman, "nonlinearity": self.nonlinearity}
+        numbers["records"] = self.records
         if self.pvalues is not None:
             numbers |= {"pvalue": self.pvalues, "qvalue": self.qvalues}
         there = {name: values[rows] for name, values in numbers.items() if values is not None}
         return {"x": x, "y": y, **there}
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """Return a row for each pair: x, y, mic, and tic, records, pvalue, qvalue if there."""
+        """Return a row for each pair: x, y, mic, and what else was asked for.
+
+        That is tic; pearson, spearman and nonlinearity; records; pvalue and qvalue.
+        """
         columns: dict[str, Any] = self.columns()
         columns["x"] = np.array(self.names, object)[columns["x"]]
         columns["y"] = np.array(self.others or self.names, object)[columns["y"]]

@@ -1,0 +1,106 @@
+"""What a column of text is: dates where that is said, and without privacy what it looks like."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from dpmic._validate import moment
+from dpmic.data._dialect import GAPS
+from dpmic.data._text import BOOLEANS, Cast, Numbers, cast_numbers, is_value, trimmed, without
+from dpmic.errors import RefusedValueError, safe_repr
+
+THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?")
+AS_DATES = "write dates as 2024-05-31 or 31.05.2024"
+
+
+def cast_dates(texts: Any, _decimal: str = ".") -> Any:
+    """Return dates as days since 1970, or None if a text is not one; each by itself."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    present = without(texts, GAPS)
+    written = present.drop_null().unique()
+    days = [moment(text) for text in written.to_pylist()]
+    if None in days:
+        return None
+    return pa.array(days, pa.float64()).take(compute.index_in(present, written))
+
+
+def cast_moments(texts: Any, _decimal: str = ".") -> Any:
+    """Return dates as such, or None if a text is not one."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    days = cast_dates(texts)
+    if days is None:
+        return None
+    whole = compute.round(compute.multiply(days, 86_400e6))
+    return whole.cast(pa.int64()).cast(pa.timestamp("us"))
+
+
+def cast_booleans(texts: Any, _decimal: str = ".") -> Any:
+    """Return true and false, or None if a text is neither."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    written = without(texts, GAPS)
+    known = compute.index_in(compute.utf8_lower(written), pa.array(BOOLEANS))
+    return None if known.null_count > written.null_count else compute.cast(known, pa.bool_())
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether a text is a number, also one with marks between thousands."""
+    plain = is_value(text) and text.lower() not in BOOLEANS
+    return plain or THOUSANDS.fullmatch(text) is not None
+
+
+class Dates(Numbers):
+    """One column of text that is all dates, converted to days batch by batch."""
+
+    kinds: ClassVar[dict[str, Cast]] = {"dates": cast_dates}
+
+    def _refuse(self, texts: Any, place: str, before: int) -> None:
+        if self.private:
+            reason = "it holds something that is not a date"
+            raise RefusedValueError(self._what(place), reason, AS_DATES, self.name)
+        self._refuse_first(texts, place, before, "dates", "not a date", AS_DATES)
+
+
+class Kind(Numbers):
+    """One column of text without privacy: numbers, true and false, dates, or else text.
+
+    Its first batch decides. A mixture of numbers, or dates, and other text is refused.
+    """
+
+    kinds: ClassVar[dict[str, Cast]] = {
+        "numbers": cast_numbers,
+        "booleans": cast_booleans,
+        "dates": cast_moments,
+    }
+
+    def convert(self, texts: Any, place: str, before: int) -> Any:
+        """Return a batch as what the column is; all missing, as null."""
+        import pyarrow as pa
+
+        if self._kind == "text":
+            return trimmed(texts)
+        values = super().convert(texts, place, before)
+        if values is None:
+            return trimmed(texts)
+        return pa.nulls(len(values)) if values.null_count == len(values) else values
+
+    def _refuse(self, texts: Any, place: str, before: int) -> None:
+        written = without(texts, GAPS).drop_null().unique().to_pylist()
+        numbers = any(_is_number(text) for text in written)
+        dates = any(moment(text) is not None for text in written)
+        if self._kind is None and not numbers and not dates:
+            self._kind = "text"
+            return
+        kind = self._kind or ("numbers" if numbers else "dates")
+        other = {"dates": "not a date", "booleans": "not true or false"}.get(kind, "not a number")
+        remedy = (
+            "correct it, write nothing where a value is missing, or take the column as text: "
+            f"--nominal {safe_repr(self.name)}"
+        )
+        self._refuse_first(texts, place, before, kind, other, remedy)
