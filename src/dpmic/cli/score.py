@@ -196,7 +196,7 @@ def _check_edges(
     """Refuse a network that cannot be written, before any work is done."""
     if edges is None:
         return
-    from dpmic.results._edges import checked
+    from dpmic.results.edges import checked
 
     if not pvalues:
         reason = "edges are the significant pairs"

@@ -17,7 +17,7 @@ from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic.data import Backend, build, position
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.results import _edges
+from dpmic.results import edges as network
 from dpmic.results._base import (
     NUMBERS,
     PLAIN,
@@ -304,12 +304,12 @@ class Pairwise(Result):
         rate : float
             As for :meth:`significant`.
         """
-        target, found = _edges.checked(path), self._discoveries(rate)
+        target, found = network.checked(path), self._discoveries(rate)
         numbers = {k: v[found].tolist() for k, v in self.columns().items() if k not in ("x", "y")}
         each = zip(self._rows(found), zip(*numbers.values(), strict=True), strict=True)
         edges = [(x, y, own) for (x, y, _), own in each]
         nodes = [*self.names, *(self.others or ())]
-        _edges.write(target, _edges.Network(nodes, list(numbers), edges))
+        network.write(target, network.Network(nodes, list(numbers), edges))
 
     def _discoveries(self, rate: object) -> NDArray[np.intp]:
         """Return where the pairs with a q-value of at most ``rate`` are, in their order."""
