@@ -1,12 +1,15 @@
 """Nominal columns in tables: every number is that of its pair alone, with gaps and tests."""
 
 import datetime
+import hashlib
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from pyarrow import parquet
 
 import dpmic
 
@@ -107,6 +110,30 @@ def test_files_tell_categories_from_numbers(tmp_path, visits):
     assert dpmic.pairwise(frame, out=path) == result
     with pytest.raises(dpmic.ParameterError, match="other values"):
         dpmic.pairwise(frame.assign(smoker=frame["smoker"].astype(float)), out=path)
+
+
+def test_files_of_numbers_are_as_before(tmp_path, visits):
+    """What a file says it is of: the same keys and the same digest as without nominal columns."""
+    path = tmp_path / "scores.parquet"
+    values = visits[["age"]].assign(other=visits["age"] ** 2).to_numpy()
+    dpmic.pairwise(values, out=path)
+    identity = json.loads(parquet.read_metadata(path).metadata[b"dpmic"])
+    seen = hashlib.sha256(b"".join(np.ascontiguousarray(own).tobytes() for own in values.T))
+    assert identity == {
+        "format": 1,
+        "statistic": "mice",
+        "names": ["0", "1"],
+        "others": None,
+        "n": 80,
+        "parameters": {"B": 80**0.6, "c": 15.0, "master": "reshef"},
+        "permutations": None,
+        "data": [seen.hexdigest()],
+        "seed": None,
+        "tic": False,
+        "missing": "raise",
+        "alpha": None,
+        "pooled": False,
+    }
 
 
 def test_the_mic_of_2011_takes_two_categories_at_most(visits):

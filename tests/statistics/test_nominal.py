@@ -9,6 +9,7 @@ import pytest
 
 import dpmic
 from dpmic._validate import Categories, Limits
+from dpmic.statistics.maps import range_maps
 from dpmic.statistics.search import Search
 
 CASES = 150
@@ -108,6 +109,27 @@ def test_range_grids_depend_on_domains_and_limits_alone(rng):
         shapes.add(tuple(map(tuple, np.argwhere(~np.isnan(matrix)).tolist())))
     (entries,) = shapes
     assert entries == tuple((2, l) for l in range(6))  # l = 2..7 columns, 4 rows
+
+
+def test_numbers_may_be_cut_along_a_map(rng):
+    """As for private scores under several scales: cuts of the map are cuts of the grid."""
+    limits, wards = Limits(24, 5, "reshef"), Categories(("a", "b", "c"))
+    codes, x = rng.integers(0, 3, 60).astype(float), rng.exponential(size=60) ** 3
+    for along in range_maps((0.0, 1000.0), "any"):
+        fractions = np.searchsorted(along.cuts(np.arange(1, 840) / 840), x, side="right") / 840
+        own = Search.by_map(x, codes, (along, wards), limits)
+        flat = Search.by_range(fractions, codes, ((0.0, 1.0), wards), limits)
+        # 3 .. 8 and 15 parts: every cut is a multiple of 1 / 840
+        assert own.matrix() == pytest.approx(flat.matrix(), abs=1e-12, nan_ok=True)
+
+
+def test_a_figure_shows_categories(rng):
+    pytest.importorskip("matplotlib")
+    ward, y = np.array(list("bca"))[rng.integers(0, 3, 40)], rng.random(40)
+    score = dpmic.micr(ward, y, bounds=(["a", "b", "c", "d"], (0, 1)))
+    ax = score.plot(ward, y)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c", "d"]
+    assert score.grid.lines()[0] == (0.5, 1.5, 2.5)
 
 
 def test_independent_classes_score_little():

@@ -35,6 +35,7 @@ from dpmic.errors import (
 )
 
 Missing = Literal["raise", "drop"]
+Domains = tuple[Domain | None, Domain | None]
 
 _LABELS = (int, np.integer, tuple)  # what pandas calls columns by, besides text
 
@@ -189,9 +190,7 @@ def _check_columns(
             )
 
 
-def read(
-    source: Source, *, missing: Missing = "raise", domains: tuple[Domain, Domain] | None = None
-) -> Pair:
+def read(source: Source, *, missing: Missing = "raise", domains: Domains | None = None) -> Pair:
     """Read two columns that were found; see :func:`pair` and :func:`column`."""
     x, y = read_variables(source, domains, missing=missing)
     complete = ~(np.isnan(x.values) | np.isnan(y.values))
@@ -212,7 +211,7 @@ def pair(
     *,
     data: Any = None,
     missing: Missing = "raise",
-    domains: tuple[Domain, Domain] | None = None,
+    domains: Domains | None = None,
 ) -> Pair:
     """Read two columns of the same records into new arrays.
 

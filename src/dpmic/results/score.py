@@ -189,7 +189,10 @@ class Score(MineStatistics, Result):
         from dpmic.data import pair
         from dpmic.plots import scatter
 
-        points = pair(x, y, data=data, missing="drop")
+        known = (
+            Categories(parts) if is_nominal(parts) else None for parts in (self.grid.x, self.grid.y)
+        )
+        points = pair(x, y, data=data, missing="drop", domains=(next(known), next(known)))
         if points.x.size != self.n:
             raise InputError(
                 f"{points.x.size} points",
