@@ -52,7 +52,7 @@ def variables(
 
     labels = nominal or ()
     for name in labels:
-        if columns is not None and name not in columns:
+        if name in (without or ()) or (columns is not None and name not in columns):
             reason = "that column is not scored"
             raise ParameterError(f"--nominal {name}", reason, "name one that is")
     table = _loaded(file, columns, labels=labels, without=without or (), typed=True)
@@ -100,7 +100,7 @@ def complete(
             return rows, "raise"
     table = variables(file, columns, nominal, without)
     if columns is None:
-        table = only_variables(table, names(include))
+        table = only_variables(table, names(include, "--include"))
     if missing is not None:
         return table, missing.value
     return table, "drop" if _gaps_noted(table) else "raise"
@@ -185,13 +185,13 @@ def _check(columns: Sequence[str] | None, person: str | None, private: bool) -> 
         )
 
 
-def names(written: Sequence[str] | None) -> list[str] | None:
+def names(written: Sequence[str] | None, option: str = "--columns") -> list[str] | None:
     """Return the names in options such as ``a,b``; a name with a comma stands in quotes."""
     if not written:
         return None
     listed = [name.strip() for line in csv.reader(written) for name in line]
     if len(set(listed)) < len(listed):
-        raise ParameterError("--columns", "a column is named twice", "name each once")
+        raise ParameterError(option, "a column is named twice", "name each once")
     return listed
 
 
