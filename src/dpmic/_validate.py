@@ -37,6 +37,21 @@ Domain = Interval | Categories
 
 BOOLEANS = ("false", "true")
 DAY = datetime.timedelta(days=1)
+
+
+class Days(float):
+    """A date or a time as days since 1970, which is shown as it is written."""
+
+    def __str__(self) -> str:
+        when = datetime.datetime(1970, 1, 1) + self * DAY
+        return when.date().isoformat() if self.is_integer() else when.isoformat()
+
+
+def shown_end(end: float) -> float | str:
+    """Return an end of an interval as people wrote it: a number, or a date."""
+    return str(end) if isinstance(end, Days) else end
+
+
 DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
 WRITTEN = re.compile(r"\d{4}-\d\d-\d\d(?=$|[ T])")
 
@@ -271,8 +286,8 @@ def interval(value: object, name: str) -> Interval:
 
 def _end(value: object, name: str) -> float:
     """Return an end of an interval: a number, or a date as days."""
-    days = moment(value)
-    return real(value, name) if days is None else days
+    days = value if isinstance(value, Days) else moment(value)
+    return real(value, name) if days is None else Days(days)
 
 
 def moment(value: object) -> float | None:

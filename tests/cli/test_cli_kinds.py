@@ -121,6 +121,12 @@ def test_numbers_that_are_names(run, visits):
     assert json.loads(out)["grid"]["y"] == ["1", "2", "3"]
     code, _, err = run("score", "visits.csv", "age", "code", "--nominal", "ward")
     assert (code, "--nominal ward: that column is not scored" in err) == (2, True)
+    code, _, err = run("matrix", "visits.csv", "--nominal", "code", "--exclude", "code")
+    assert (code, "--nominal code: that column is not scored" in err) == (2, True)
+    code, _, err = run("matrix", "visits.csv", "--nominal", "coda")
+    assert (code, "there is no such column; did you mean 'code'" in err) == (2, True)
+    code, _, err = run("matrix", "visits.csv", "--nominal", "code,code")
+    assert (code, "--nominal: a column is named twice" in err) == (2, True)
 
 
 def test_a_test_of_categories(run, visits):

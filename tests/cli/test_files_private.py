@@ -211,3 +211,27 @@ def test_one_column_is_no_pair(run):
     ):
         assert "column 'a': it is named twice; name two" in refused(run(*given, *kept))
     assert dpmic.Ledger("p.ledger").spent == 0
+
+
+def test_a_large_file_whose_header_is_not_closed(run, tmp_path):
+    """Records must not become names of a job file."""
+    rows = "1,SECRET-34,2\n" * 100_000
+    (tmp_path / "large.csv").write_text('id,"age,stay\n1,SECRET-33,2\n2,5,"x\n' + rows)
+    code, out, err = run("init", "large.csv")
+    assert code == 2
+    assert "SECRET" not in out + err
+    assert not (tmp_path / "large.dpmic.toml").exists()
+    (tmp_path / "large.csv").write_text('id,"age,stay\n1,SECRET-33,2\n2,5",x\n' + rows)
+    assert run("init", "large.csv")[0] == 2
+    assert not (tmp_path / "large.dpmic.toml").exists()
+
+
+def test_a_category_may_be_called_na(run, tmp_path):
+    """NA is missing, unless it is listed."""
+    lines = "".join(f"{i % 2 * 50 + 20},{'NA' if i % 2 else 'DE'}\n" for i in range(2000))
+    (tmp_path / "c.csv").write_text("age,country\n" + lines)
+    given = ("release", "c.csv", "age", "country", "--bounds", "age=0:100", "--epsilon", "5")
+    given += ("--one-row-per-person", "--yes", "--json", "--categories")
+    found = json.loads(run(*given, "country=DE,NA")[1])
+    assert found["value"] > 0.9
+    assert run(*given, "country=DE,FR")[0] == 2

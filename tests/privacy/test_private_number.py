@@ -485,3 +485,143 @@ def test_bounds_of_categories():
     with pytest.raises(dpmic.ParameterError, match="only MIC has a proved sensitivity"):
         sensitivity.micr(25, 9, statistic="tic", nominal=True)
     assert sensitivity.micc(800, 4, most=10**7) > sensitivity.micc(800, 4)
+
+
+# Attacks that once succeeded
+
+
+def test_zooms_hold_the_records_of_the_pair():
+    """A record without y leaves a zoom of x, and a complete one comes elsewhere."""
+    n, least, cap, wide = 400, 320, 4.0, 2.0**18
+    box = ((0.0, wide), (0.0, 1.0))
+    mechanism = CappedLaplace(1.0, box, cap, axes="wide", **NOISY)
+    size, high = Size(n, least, n, gaps=True), 0.75 * wide
+    inside = -(-n // 3) + int((least + 0.72 * 15) / cap) - 3
+    second = min(least // 2, inside - 1)
+    first, rest = inside - second, n - least - 1
+    sizes = first, second, least - inside, 1, rest
+    x = np.repeat([high + 0.5, high + 1.5, 0.3 * wide, high + 0.5, math.nan], sizes)
+    y = np.repeat([0.0, 1.0, 0.0, math.nan, 0.5], sizes)
+    before = score_of(mechanism, np.stack((x, y), 1), size)
+    x[least], y[least] = 0.3 * wide, 0.0
+    after = score_of(mechanism, np.stack((x, y), 1), size)
+    change, bound = abs(before - after), mechanism.setting(size).one_row
+    assert 0.9 * bound < change <= bound
+
+
+@sweep("axes", ["any", "wide"])
+def test_zooms_with_gaps_are_those_of_the_complete_records(axes, rng):
+    for _ in range(5):
+        x, y = 30 + rng.random(150), 70 + rng.random(150)
+        y[:40] = x[:40] + 40
+        x[rng.random(150) < 0.3] = math.nan
+        complete = ~np.isnan(x)
+        box = ((0.0, 100.0), (0.0, 100.0))
+        mechanism = CappedLaplace(1.0, box, 5.0, axes=axes, **NOISY)
+        limits, most = mechanism.setting(150).limits, Size(150, 90, 150, gaps=True)
+        (gapped,) = mechanism.scores((x, y), box, [(0, 1)], limits, most)
+        kept = Size(150, 90, 150)
+        (alone,) = mechanism.scores((x[complete], y[complete]), box, [(0, 1)], limits, kept)
+        assert gapped == alone
+
+
+def test_a_category_depends_on_its_own_record_alone():
+    """True, 1 and 1.0 are equal, and so are decimals: what came first must not matter."""
+    from decimal import Decimal
+
+    from dpmic.data import coded
+
+    for values, labels in (
+        ([True, 1, 1.0, "true"], ("true", "1")),
+        ([Decimal("1"), Decimal("1.00"), 1], ("1", "1.00")),
+    ):
+        alone = [coded([value], "x", Categories(labels))[0] for value in values]
+        for order in itertools.permutations(range(len(values))):
+            found = coded([values[i] for i in order], "x", Categories(labels))
+            assert found.tolist() == [alone[i] for i in order]
+
+
+def test_only_mic_has_a_bound_with_categories_or_gaps():
+    yes_no = Categories(("yes", "no"))
+    for statistic in ("tic", "mev", "mas"):
+        with pytest.raises(dpmic.ParameterError, match="of nominal columns only MIC"):
+            MICrLaplace(1.0, (yes_no, SQUARE[0]), statistic=statistic)
+        with pytest.raises(dpmic.ParameterError, match="of a private number of records only MIC"):
+            MICrLaplace(1.0, SQUARE, statistic=statistic).setting(Size(100, 80, 100, gaps=True))
+
+
+def test_groups_never_cost_more_than_was_asked(rng):
+    """Not where a person's rows could move a score by more than 1, nor by an object's epsilon."""
+    table = hospital(600, rng)
+    terms = Terms(
+        epsilon=1.0,
+        person="patient",
+        rows_per_person=100,
+        by="ward",
+        at_least=30,
+        categories={"ward": WARDS},
+        missing="drop",
+        allow_noisy=True,
+    )
+    query = prepare("age", "stay", terms, data=table, bounds=BOUNDS)
+    assert 0.99 < query.epsilon <= 1.0
+    mechanism = CappedLaplace(1.0, SQUARE, **NOISY)
+    asked = {"by": "ward", "categories": {"ward": WARDS}, "at_least": 30}
+    with pytest.raises(dpmic.ParameterError, match="pass it alone"):
+        dpmic.release("age", "stay", data=table, mechanism=mechanism, **asked)
+    with pytest.raises(dpmic.ParameterError, match="groups share one"):
+        dpmic.release("age", "stay", data=table, mechanism=mechanism, by="ward", at_least=30)
+
+
+def test_sizes_of_groups_need_groups(rng):
+    with pytest.raises(dpmic.ParameterError, match="at_least: it is the size of groups"):
+        dpmic.release("age", "stay", data=hospital(600, rng), **DROPPED, epsilon=1, at_least=300)
+
+
+def test_how_many_rows_there_are_is_not_said(rng):
+    table = hospital(3000, rng)
+    with pytest.raises(dpmic.InputError) as caught:
+        dpmic.release(
+            table["age"],
+            table["stay"],
+            person=np.arange(7),
+            **DROPPED,
+            epsilon=1,
+            rows_per_person=2,
+        )
+    assert "3000" not in str(caught.value)
+
+
+def test_what_is_stored_of_categories_has_one_length(rng, tmp_path):
+    """Names of nominal columns count for the length of an answer, as those of numbers do."""
+    table = hospital(3000, rng)
+    asked = {"bounds": {"age": (0, 120)}, "epsilon": 0.2, "top": 1, "missing": "drop", **NOISY}
+    asked["categories"] = {"ward": WARDS, "sex": ["f", "m"]}
+    lengths = set()
+    for i in range(8):
+        ledger = dpmic.Ledger(tmp_path / f"{i}", epsilon=1)
+        dpmic.screen(table, **asked, ledger=ledger, dataset="d")
+        lengths.add(len(ledger.history()[0].answer))
+    assert len(lengths) == 1
+    dpmic.screen(table, **asked, target="ward", ledger=tmp_path / "0", dataset="d")
+
+
+def test_dates_are_shown_as_dates(rng):
+    table = hospital(3000, rng)
+    table["admitted"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, 3000), "D")
+    bounds = {"age": (0, 120), "admitted": ("2024-01-01", "2024-12-31")}
+    released = dpmic.release(
+        "age", "admitted", data=table, bounds=bounds, epsilon=1, missing="drop"
+    )
+    assert released.parameters["y bounds"] == ["2024-01-01", "2024-12-31"]
+    assert "y bounds = [2024-01-01, 2024-12-31]" in released.guarantee
+    assert released.provenance()["y bounds"] == "2024-01-01 to 2024-12-31"
+    assert dpmic.Release.from_json(released.to_json()) == released
+
+
+def test_the_guarantee_of_groups_names_all_that_is_public(rng):
+    table = hospital(4000, rng)
+    found = dpmic.release("age", "stay", data=table, at_least=700, missing="drop", **BY_WARD)
+    for words in ("x bounds = [0, 120]", "missing = drop", "complete = 0.8", "at_least = {geri"):
+        assert words in found.guarantee
+    assert "how many is not published" in found.guarantee

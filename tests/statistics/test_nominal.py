@@ -153,3 +153,6 @@ def test_what_needs_an_order_is_not_a_number():
     assert score.mas != score.mas
     assert {"MAS": "-", "MEV": "-"}.items() <= {f.label: f.text for f in score.facts()}.items()
     assert score.record()["mev"] is None
+    numbers = dpmic.mice(["a", "b", "c"] * 20, np.arange(60.0))
+    assert math.isnan(numbers.mas)  # (3, 3) alone could be compared, with itself
+    assert numbers.mev == np.nanmax(numbers.matrix[0])

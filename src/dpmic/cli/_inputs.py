@@ -51,7 +51,7 @@ def variables(
 
     labels = nominal or ()
     for name in labels:
-        if columns is not None and name not in columns:
+        if name in (without or ()) or (columns is not None and name not in columns):
             reason = "that column is not scored"
             raise ParameterError(f"--nominal {name}", reason, "name one that is")
     with reading() as tell:
@@ -109,7 +109,7 @@ def complete(
             return rows, "raise"
     table = variables(file, columns, written, nominal, without)
     if columns is None:
-        table = only_variables(table, names(include))
+        table = only_variables(table, names(include, "--include"))
     if missing is not None:
         return table, missing.value
     return table, "drop" if _gaps_noted(table) else "raise"
@@ -216,13 +216,13 @@ def _check(columns: Sequence[str], person: str | None) -> None:
         )
 
 
-def names(written: Sequence[str] | None) -> list[str] | None:
+def names(written: Sequence[str] | None, option: str = "--columns") -> list[str] | None:
     """Return the names in options such as ``a,b``; a name with a comma stands in quotes."""
     if not written:
         return None
     listed = [name.strip() for line in csv.reader(written) for name in line]
     if len(set(listed)) < len(listed):
-        raise ParameterError("--columns", "a column is named twice", "name each once")
+        raise ParameterError(option, "a column is named twice", "name each once")
     return listed
 
 
@@ -309,7 +309,7 @@ def _number(text: str) -> Any:
 
 
 def bounds_of(
-    written: Sequence[str] | None, file: Path | None, columns: Sequence[str]
+    written: Sequence[str] | None, file: Path | None, columns: Sequence[str], otherwise: str = ""
 ) -> dict[str, Ends]:
     """Return the intervals of some columns; others are refused, but in a file ignored."""
     for name in bounds(written, None):
@@ -319,15 +319,19 @@ def bounds_of(
                 "no numbers of that column are scored",
                 f"give those of {' and '.join(columns)}",
             )
-    return of_columns(columns, bounds(written, file))
+    return of_columns(columns, bounds(written, file), otherwise)
 
 
-def of_columns(columns: Sequence[str], known: Mapping[str, Ends]) -> dict[str, Ends]:
-    """Return the intervals of some columns, each of which needs one."""
+def of_columns(
+    columns: Sequence[str], known: Mapping[str, Ends], otherwise: str = ""
+) -> dict[str, Ends]:
+    """Return the intervals of some columns, each of which needs one; ``otherwise`` is a remedy."""
     for name in columns:
         if name not in known:
             raise ParameterError(
-                "--bounds", f"{name} has none", f"add --bounds {name}=LOW:HIGH, from what it means"
+                "--bounds",
+                f"{name} has none",
+                f"add --bounds {name}=LOW:HIGH, from what it means{otherwise}",
             )
     return {name: known[name] for name in columns}
 

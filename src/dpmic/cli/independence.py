@@ -59,7 +59,8 @@ def independence(
         _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
         options: dict[str, Any] = {"permutations": permutations or 10_000, "rng": seed}
         options |= {"B": 9 if cells is None else cells, "c": 5 if c is None else c}
-        table, drop = _inputs.complete(file, [x, y], written, _inputs.names(nominal), missing)
+        marked = _inputs.names(nominal, "--nominal")
+        table, drop = _inputs.complete(file, [x, y], written, marked, missing)
         _test(out, table, x, y, {**options, "missing": drop})
         return
     _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")

@@ -78,7 +78,8 @@ def release(
     ends = None
     if mechanism is not Mechanism.mice_laplace:
         numeric = [name for name in _inputs.two(x, y) if name not in (which["categories"] or ())]
-        ends = _inputs.bounds_of(bounds, bounds_file, numeric)
+        nominal = ", or list what it can be: --categories NAME=A,B,..."
+        ends = _inputs.bounds_of(bounds, bounds_file, numeric, nominal)
     elif bounds:
         raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy, **which)

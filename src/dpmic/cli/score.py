@@ -66,7 +66,7 @@ def score(
         options["bounds"] = (ends[x], ends[y])
     elif bounds or bounds_file:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
-    names = _inputs.names(nominal)
+    names = _inputs.names(nominal, "--nominal")
     counted = _counts_do(statistic, missing, c, names) and out.report is None
     table, options["missing"] = _inputs.complete(
         file, [x, y], written, names, missing, counted=counted
@@ -166,7 +166,7 @@ def matrix(
     from dpmic.all_pairs.pairwise import pairwise
 
     where.check(file, bounds_file, out, edges)
-    _check_edges(edges, testing.pvalues, where, (file, out))
+    _check_edges(edges, testing.pvalues, where, (file, bounds_file, out))
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "statistic": statistic.value}
     chosen = _inputs.names(choice.columns)
     ends = _inputs.bounds(bounds, bounds_file)
@@ -179,7 +179,8 @@ def matrix(
         options["bounds"] = _inputs.of_columns(chosen, ends)
     elif ends:
         raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
-    names, without = _inputs.names(choice.nominal), _inputs.names(choice.exclude)
+    names = _inputs.names(choice.nominal, "--nominal")
+    without = _inputs.names(choice.exclude, "--exclude")
     counted = _counts_do(statistic, missing, c, names) and bool(chosen) and not without
     counted = counted and not (testing.pvalues or pearson or where.report)
     taken: dict[str, Any] = {"counted": counted, "without": without, "include": choice.include}
@@ -187,10 +188,10 @@ def matrix(
     options |= testing.options() | {"target": choice.target, "pearson": pearson}
     options |= {"tic": tic, "workers": workers, "out": out}
     result = pairwise(table, **options)
+    where.give(_answers.matrix(result, top), lambda: _page(result, table, options))
     if edges is not None:
         result.to_edges(edges)
         note(f"the network of significant pairs is in {edges.resolve()}")
-    where.give(_answers.matrix(result, top), lambda: _page(result, table, options))
 
 
 def _check_edges(

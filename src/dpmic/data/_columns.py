@@ -12,6 +12,7 @@ import math
 import sys
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -115,15 +116,17 @@ def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]
     """
     places = {text: float(i) for i, text in enumerate(categories.labels)}
     other = places.get(OTHER, math.nan)
-    known: dict[Any, float] = {}
-    codes = np.empty(len(values))
-    for i, value in enumerate(plain_values(values, name)):
-        if value not in known:
-            text = label(value)
-            absent = is_missing(value) and text not in places  # "NA" may be Namibia
-            known[value] = math.nan if absent else places.get(text, other)
-        codes[i] = known[value]
-    return codes
+
+    def code(value: Any) -> float:
+        text = label(value)
+        absent = is_missing(value) and text not in places  # "NA" may be Namibia
+        return math.nan if absent else places.get(text, other)
+
+    # Of texts alone, equal ones are the same: True, 1 and 1.0 are equal, and two categories.
+    of_text = lru_cache(maxsize=None)(code)
+    each = plain_values(values, name)
+    codes = (of_text(value) if type(value) is str else code(value) for value in each)
+    return np.fromiter(codes, np.float64, len(values))
 
 
 def plain_values(values: Any, name: str) -> Iterable[Hashable]:

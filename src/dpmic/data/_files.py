@@ -119,10 +119,10 @@ class TextFiles(LocalStream):
                 for name in columns:
                     folder = file.folders.get(name)
                     texts = batch[name] if folder is None else pa.repeat(folder, len(batch))
-                    plain = trimmed(texts, file.dialect.na)
-                    if name in self.labels:
-                        values.append(plain)
+                    if name in self.labels:  # "NA" may be a category
+                        values.append(trimmed(texts, file.dialect.na, usual=False))
                     else:
+                        plain = trimmed(texts, file.dialect.na)
                         values.append(numbers[name].convert(plain, file.place, before))
                 reasons = {name: own.refused for name, own in numbers.items() if own.refused}
                 _refuse_texts(reasons)

@@ -14,7 +14,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, BinaryIO
 
-from dpmic.data._columns import MISSING
 from dpmic.data._dialect import (
     LATIN,
     PLAIN,
@@ -224,8 +223,11 @@ class Text:
         if dialect.numbered:
             return tuple(f"f{i}" for i in range(len(names))), dialect.skip_after
         self._check_header(names, text)
-        if self._complete:  # nothing below would say it as well
+        if self._complete or not self._public:  # nothing below would say it as well
             self._refuse_stray_marks(self._looked_at)
+        if not self._public and any(re.search(r"[\r\n]", name) for name in names):
+            reason, remedy = "a name in its header has several lines", "check its quotation marks"
+            raise self._error(reason, remedy)  # they may be records
         return names, skipped + dialect.skip_after
 
     def _first_record(self, text: str) -> tuple[tuple[str, ...], int]:
@@ -364,8 +366,7 @@ class Text:
                 arrow.ConvertOptions(
                     include_columns=chosen,
                     column_types=dict.fromkeys(chosen, pa.string()),
-                    null_values=[*MISSING],
-                    strings_can_be_null=True,
+                    strings_can_be_null=False,  # which texts are missing is said later
                 ),
             ).to_batches()
         except pa.ArrowInvalid as error:  # its text may hold a record: ours says what to do

@@ -240,7 +240,9 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
         label = _pick(labels, person, name)
         name, person = str(label), frame[label]
     if _length(person, name) != n:
-        raise InputError(f"column {name}", f"it does not have {n} rows", "pass one for each record")
+        raise InputError(
+            f"column {name}", "it does not have a value for each row", "pass one for each record"
+        )
     used: Counter[Hashable] = Counter()
     kept = []
     for row, value in enumerate(plain_values(person, name)):

@@ -130,14 +130,16 @@ def is_record(names: Sequence[str]) -> bool:
     return all(map(is_value, names)) and any(name.strip() not in MISSING for name in names)
 
 
-def trimmed(texts: Any, na: Sequence[str] = ()) -> Any:
+def trimmed(texts: Any, na: Sequence[str] = (), *, usual: bool = True) -> Any:
     """Return texts without spaces around them; nothing, ``NA``, ``null`` and the like are missing.
 
-    ``na`` are further spellings of that. Each depends on its own record alone.
+    ``na`` are further spellings of that; without the ``usual`` ones only these and nothing are.
+    Each depends on its own record alone.
     """
     from pyarrow import compute
 
-    return without(compute.utf8_trim_whitespace(texts), MISSING.union(map(str.strip, na)))
+    spellings = MISSING if usual else frozenset({""})
+    return without(compute.utf8_trim_whitespace(texts), spellings.union(map(str.strip, na)))
 
 
 def without(texts: Any, spellings: Iterable[str]) -> Any:

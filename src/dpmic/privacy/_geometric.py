@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Bounds, Limits
+from dpmic._validate import Bounds, Limits, shown_end
 from dpmic.data import Pair
 from dpmic.errors import ParameterError, with_code
 from dpmic.parameters import tuned
@@ -110,8 +110,8 @@ class MICrGeometric(Mechanism):
 
     def setting(self, n: int | Size) -> CalibratedGeometric:
         """Return everything that is fixed before data is looked at."""
+        self._enough(Size.of(n))
         n = Size.of(n).n
-        self._enough(n)
         sensitivity.rounding(n, 4)  # refuses more records than the proof of rounding covers
         default = tuned.lookup_histogram(n, self.epsilon / self.rows_per_person)
         m = default.m if self.m is None else self.m
@@ -168,7 +168,8 @@ class MICrGeometric(Mechanism):
 
     def public(self, limits: Limits) -> dict[str, Any]:
         """Return the bounds, the cells and the size of grids."""
-        box = {"x bounds": list(self.bounds[0]), "y bounds": list(self.bounds[1])}
+        each = zip("xy", self.bounds, strict=True)
+        box = {f"{axis} bounds": list(map(shown_end, own)) for axis, own in each}
         return {**box, "m": limits.lmax, "B": limits.B}
 
     def _output(self, released: HistogramRelease) -> list[int]:

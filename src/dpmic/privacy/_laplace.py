@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Categories, Domain, Limits, Master
+from dpmic._validate import Categories, Domain, Limits, Master, shown_end
 from dpmic.data import Pair
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
@@ -78,10 +78,14 @@ class LaplaceMechanism(Mechanism):
         Where the number of records is private, all of it follows from what was promised.
         """
         size = Size.of(n)
-        self._enough(size.least)
+        if size.private and self.statistic != "mic":
+            raise _only_mic(self.statistic, "a private number of records")
+        self._enough(size)
         limits = self._limits(size.least)
         one = self._one_row(size, limits)
         person = _of_rows(self.rows_per_person, one)
+        if size.filtered:  # a person's rows may be spread over groups: their changes add up
+            person = self.rows_per_person * one * (1 + 2**-50)
         calibrated = noise.calibrate(person, self.epsilon)
         usual = not size.private and not any(isinstance(d, Categories) for d in self.domains)
         calibration = self._calibration(size.n) if usual else Calibration()
@@ -222,7 +226,7 @@ class FixedGridMechanism(LaplaceMechanism):
             if isinstance(own, Categories):
                 box[f"{axis} categories"] = list(own.labels)
             else:
-                box[f"{axis} bounds"] = list(own)
+                box[f"{axis} bounds"] = list(map(shown_end, own))
         return {**box, **self.public_grids(limits)}
 
 
@@ -293,6 +297,8 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
                 f"statistic = {safe_repr(self.statistic)}", "it is a name", "pass 'mic'"
             )
         sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
+        if self.statistic != "mic" and any(isinstance(own, Categories) for own in self.bounds):
+            raise _only_mic(self.statistic, "nominal columns")
 
     def _sensitivity(self, n: int, limits: Limits) -> float:
         nominal = any(isinstance(own, Categories) and len(own) > 2 for own in self.bounds)
@@ -530,6 +536,14 @@ class MICeLaplace(MatrixMechanism):
 
 def _categories(domain: Domain) -> int | None:
     return len(domain) if isinstance(domain, Categories) else None
+
+
+def _only_mic(statistic: str, of: str) -> ParameterError:
+    return ParameterError(
+        f"statistic = {safe_repr(statistic)}",
+        f"of {of} only MIC has a proved sensitivity",
+        with_code("pass `statistic='mic'`"),
+    )
 
 
 def _maps_of(domain: Domain, axes: Axes) -> tuple[Any, ...]:

@@ -190,11 +190,14 @@ class Mechanism(ABC):
     def _loss(self, rows: int, setting: Any) -> float:
         """Return the privacy loss that OpenDP proves for so many replaced rows."""
 
-    def _enough(self, n: int) -> None:
+    def _enough(self, size: Size) -> None:
         """Refuse fewer records than the proof is about."""
-        if _validate.integer(n, "n", least=0) < self.least_n:
+        if _validate.integer(size.least, "n", least=0) < self.least_n:
+            promised = f"{size.least} promised records" if size.private else f"n = {size.least}"
             raise InputError(
-                f"n = {n}", f"{self.name} needs at least {self.least_n} records", "pass more data"
+                promised,
+                f"{self.name} needs at least {self.least_n} records",
+                "promise more" if size.private else "pass more data",
             )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._validate import Categories, Domain, Interval
+from dpmic._validate import Categories, Domain, Interval, shown_end
 from dpmic.data import Unlisted, bounded, position, refuse_single, with_domains
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy._auto import Records, choose
@@ -104,7 +104,11 @@ class TableQuery(Query[Result]):
         """What is public besides n: bounds and categories by name, the target, and the grids."""
         named = list(zip(self.source.names, self.table.domains, strict=True))
         listed = {name: list(own.labels) for name, own in named if isinstance(own, Categories)}
-        bounds = {name: list(own) for name, own in named if not isinstance(own, Categories)}
+        bounds = {
+            name: list(map(shown_end, own))
+            for name, own in named
+            if not isinstance(own, Categories)
+        }
         return {
             "bounds": bounds,
             **({"categories": listed} if listed else {}),

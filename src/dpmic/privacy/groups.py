@@ -41,6 +41,7 @@ def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> Gro
     of_one = replace(
         terms,
         by=None,
+        at_least=None,
         categories=rest or None,
         epsilon=terms.epsilon * HALF,
         allow_large_epsilon=True,
@@ -48,13 +49,13 @@ def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> Gro
         dataset=None,
         name=None,
     )
-    parts = tuple(make(replace(of_one, at_least=size)) for size in promised)
+    parts = tuple(make(replace(of_one, promised=size)) for size in promised)
     source = parts[0].source
     assert isinstance(source, Source)  # rows that come in parts were refused
     column = open_privately(lambda: find(terms.by, data=data, roles=("by",)))
     alone = replace(terms, by=None, at_least=None, missing="refuse", complete=None)
     kept = alone.bounded(column, data)
-    return GroupsQuery(
+    query = GroupsQuery(
         source=replace(source, named=source.named and kept.source.named),
         terms=terms,
         person=kept.person,
@@ -63,6 +64,9 @@ def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> Gro
         by=replace(kept.source, names=(name,)),
         parts=parts,
     )
+    if query.epsilon > terms.epsilon:  # which its parts were calibrated for
+        raise ArithmeticError("the groups would cost more than epsilon: nothing was released")
+    return query
 
 
 def _checked_groups(terms: Terms, name: str) -> Categories:
@@ -72,7 +76,7 @@ def _checked_groups(terms: Terms, name: str) -> Categories:
         raise ParameterError(
             f"by = {safe_repr(name)}",
             "its groups must be public, and are never taken from the records",
-            with_code(f"pass `categories={{{name!r}: ['a', 'b', 'c']}}`"),
+            with_code("list them: `categories=...`"),
         )
     return _validate.categories(known[name], name)
 
@@ -88,7 +92,7 @@ def _promised(at_least: Any, groups: Categories, name: str) -> list[int]:
             raise ParameterError(
                 "at_least",
                 f"group {safe_repr(group)} has no promised size",
-                with_code(f"pass `at_least={{{group!r}: 300}}`: people that are in it for sure"),
+                with_code("promise how many people are in it for sure: `at_least=...`"),
             )
     unknown = sorted(sizes.keys() - set(groups.labels))
     if unknown:
@@ -159,7 +163,14 @@ class GroupsQuery(Query[Groups]):
     def publish(self, exact: list[Any]) -> Groups:
         """Draw the noise of every group."""
         members = tuple(part.publish(own) for part, own in zip(self.parts, exact, strict=True))
-        facts = {"by": self.by.names[0], "at_least": [part.n for part in self.parts]}
+        first, *others = (dict(member.parameters) for member in members)
+        shared = {
+            name: value
+            for name, value in first.items()
+            if all(own.get(name) == value for own in others)
+        }
+        sizes = dict(zip(self.groups.labels, (part.n for part in self.parts), strict=True))
+        facts = {"by": self.by.names[0], "at_least": sizes, **shared}
         return Groups(labels=self.groups.labels, members=members, parameters=facts, **self.facts)
 
 

@@ -65,7 +65,9 @@ class Terms:
         The values that nominal columns can have.
     by, at_least
         A column whose categories are groups, each published by itself, and how many people are
-        promised to be in each. In the terms of one group ``at_least`` is its own number.
+        promised to be in each.
+    promised : int or None
+        In the terms of one group: how many people are promised to be in it.
     ledger, dataset, name
         Where it is charged, for which data, and a deprecated name of the question.
     allow_large_epsilon, allow_noisy : bool
@@ -80,6 +82,7 @@ class Terms:
     categories: Any = field(default=None, repr=False)
     by: Any = field(default=None, repr=False)
     at_least: Any = None
+    promised: int | None = None
     ledger: Any = None  # a Ledger once it is checked
     dataset: str | None = None
     name: str | None = None
@@ -92,6 +95,9 @@ class Terms:
         epsilon = checked_epsilon(self.epsilon, allow_large=self.allow_large_epsilon)
         rows = checked_rows(self.rows_per_person)
         Gaps.checked(self.missing, self.complete)
+        if self.at_least is not None and self.by is None:
+            reason = "it is the size of groups, and there are none"
+            raise ParameterError("at_least", reason, with_code("pass `by=...`"))
         object.__setattr__(self, "ledger", ledger)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "rows_per_person", rows)
@@ -128,9 +134,10 @@ class Terms:
         if self.person is None:
             return Bounded(source, None, self._size(open_privately(lambda: source.n), 1))
         rows = self.rows_per_person
-        first = open_privately(lambda: first_rows(self.person, data, source.n, rows))
-        one = first if rows == 1 else first_rows(self.person, data, source.n)
-        size = self._size(one.size, rows)
+        first, people = open_privately(
+            lambda: [first_rows(self.person, data, source.n, most) for most in (rows, 1)]
+        )
+        size = self._size(people.size, rows)
         kept = open_privately(lambda: source.take(first))
         if data is not None:
             return Bounded(kept, str(self.person), size)
@@ -140,8 +147,8 @@ class Terms:
 
     def _size(self, people: int, rows: int) -> Size:
         """Return what is public of so many people, each with a row at least."""
-        filtered = self.at_least is not None
-        n = self.at_least if filtered else people
+        filtered = self.promised is not None
+        n = people if self.promised is None else self.promised
         return Size(n, self.gaps.promised(n), people * rows, self.gaps.dropped, filtered)
 
     def _refuse_parts(self) -> None:
@@ -180,6 +187,12 @@ class Bounded(NamedTuple, Generic[Chosen]):
 def private_number(terms: Terms, what: str) -> ParameterError:
     """Return the refusal of a private number of records, which few scores are proved for."""
     scores = "which is proved for capped-laplace and micr-laplace alone"
+    if terms.promised is not None:
+        return ParameterError(
+            "by",
+            f"with {what} the number of records in a group would be private, {scores}",
+            with_code("leave out the mechanism, or `by=...`"),
+        )
     if terms.gaps.dropped:
         return ParameterError(
             "missing = 'drop'",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, safe_repr
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import groups
 from dpmic.privacy._auto import MECHANISMS, choose, of_least_error
@@ -114,9 +114,13 @@ def release(
     (True, 5000)
     """
     if isinstance(mechanism, Mechanism):
-        if epsilon is not None or bounds is not None or options:
+        if epsilon is not None or bounds is not None or categories is not None or options:
             raise ParameterError(
                 "mechanism", "an object has its own epsilon, bounds and options", "pass it alone"
+            )
+        if by is not None:
+            raise ParameterError(
+                "by", "an object has its own epsilon, and groups share one", "pass a name instead"
             )
         shared = {option: getattr(mechanism, option) for option in TERMS}
     else:
@@ -151,6 +155,10 @@ def prepare(
 ) -> Any:
     """Fix everything about a release from what is public."""
     if terms.by is not None:
+        if isinstance(terms.by, str) and terms.by in (x, y):
+            raise ParameterError(
+                f"by = {safe_repr(terms.by)}", "it is one of the two columns", "group by another"
+            )
         given = {"data": data, "bounds": bounds, "mechanism": mechanism, **options}
         return groups.prepare(lambda own: prepare(x, y, own, **given), terms, data)
     found = open_privately(lambda: sources.find(x, y, data=data))

@@ -170,7 +170,9 @@ def prepare(
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     noises = calibrate(found, terms, options, len(found.pairs), top, split)
-    remedy = "pass a smaller top, more data or a larger epsilon"
+    remedy = "pass more data or a larger epsilon"
+    if noises.top > 1:
+        remedy = "pass a smaller top, more data or a larger epsilon"
     refuse_noisy_value(of_value(noises.values), terms.allow_noisy, remedy)
     remind_of_bounds()
     return ScreenQuery(

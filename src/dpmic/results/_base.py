@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic._validate import moment
 from dpmic.errors import InputError
 
 
@@ -201,7 +202,8 @@ def _written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.12g}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        ends = len(value) == 2 and not any(isinstance(member, str) for member in value)
+        texts = [member for member in value if isinstance(member, str)]
+        ends = len(value) == 2 and all(moment(member) is not None for member in texts)
         return (" to " if ends else ", ").join(map(_written, value))
     return str(value)
 

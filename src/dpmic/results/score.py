@@ -50,7 +50,7 @@ class MineStatistics:
     def mas(self) -> float:
         """Maximum Asymmetry Score: how much it matters which variable has more parts.
 
-        NaN where no grid can be turned round, as with a nominal column.
+        NaN where a grid has no counterpart, as with a nominal column.
         """
         return summaries.mas(self.matrix)
 

@@ -227,7 +227,8 @@ class Screening(ScoredPairs):
 
     def _longest_pair(self) -> int:
         """Return the most characters that a candidate takes in JSON."""
-        names = list(self.parameters["bounds"])  # of all columns, selected or not
+        listed = self.parameters.get("categories", {})
+        names = [*self.parameters["bounds"], *listed]  # of all columns, selected or not
         if self.target is not None:
             names.remove(self.target)
         lengths = sorted(len(json.dumps(name)) for name in names)

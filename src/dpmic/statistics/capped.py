@@ -317,7 +317,7 @@ class CappedColumn:
 
     ``parts`` are the records' parts under every map and then under every zoom, ``cells`` those
     between the thresholds of ``rows``. ``absent`` are the records without a value, which are in
-    no cell; None where there can be none.
+    no cell; None where there can be none. Zooms need the ``values`` to count some records again.
     """
 
     axis: CappedAxis
@@ -326,6 +326,7 @@ class CappedColumn:
     cells: Parts
     zooms: tuple[Zoom, ...] = ()
     absent: NDArray[np.bool_] | None = None
+    values: Floats | None = None
 
     @classmethod
     def of(cls, values: Floats, domain: Domain, axes: Axes, *, gaps: bool = False) -> CappedColumn:
@@ -346,7 +347,20 @@ class CappedColumn:
         rows, fractions = self.rows.with_zooms(zooms), columns_of(ZOOMED).fractions
         parts = (_places(zoom.map.cuts(fractions), values) for zoom in zooms)
         cells = _places(rows.thresholds, values)
-        return replace(self, parts=(*self.parts, *parts), rows=rows, cells=cells, zooms=zooms)
+        shown = (*self.parts, *parts)
+        return replace(self, parts=shown, rows=rows, cells=cells, zooms=zooms, values=values)
+
+    def among(self, kept: NDArray[np.bool_]) -> CappedColumn:
+        """Return the same where zooms hold the records that are kept, and no others.
+
+        A zoom limits a score by how many of its own records are inside.
+        """
+        if self.values is None:
+            return self
+        assert isinstance(self.axis.rows, Rows)  # only numbers are zoomed
+        values, (low, high) = self.values[kept], self.axis.maps[0].ends
+        zooms = tuple(replace(zoom, inside=zoom.count(values, low, high)) for zoom in self.zooms)
+        return replace(self, rows=self.axis.rows.with_zooms(zooms), zooms=zooms)
 
     @property
     def n(self) -> int:
@@ -386,6 +400,8 @@ def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
     """Count two columns in every table that is searched: the records that have both values."""
     absent = [column.absent for column in (x, y) if column.absent is not None]
     gone = np.logical_or.reduce(absent) if absent else None
+    if gone is not None:
+        x, y = x.among(~gone), y.among(~gone)
     for orientation, (along, across) in enumerate(((x, y), (y, x))):
         axis, rows = along.axis, across.rows
         shown = [

@@ -53,6 +53,11 @@ class Map:
     centre: float = 0.0
     bend: float = 0.0
 
+    @property
+    def ends(self) -> Interval:
+        """Where the axis begins and ends."""
+        return self.low, self.high
+
     def cuts(self, fractions: Floats) -> Floats:
         """Return where fractions of the mapped axis lie, in ascending order."""
         if not self.bend:
@@ -94,6 +99,12 @@ class Zoom:
 
     map: Map
     inside: int
+
+    def count(self, values: Floats, low: float, high: float) -> int:
+        """Count the values inside; those beyond the ends of the axis count as its ends."""
+        above = (values >= self.map.low) | (self.map.low <= low)
+        below = (values < self.map.high) | (self.map.high >= high)
+        return int(np.count_nonzero(above & below))
 
 
 def fullest_zooms(values: Floats, interval: Interval) -> Iterator[Zoom]:

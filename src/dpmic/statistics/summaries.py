@@ -29,14 +29,18 @@ def tic(matrix: Floats, *, normalised: bool) -> float:
 def mas(matrix: Floats) -> float:
     """Return the Maximum Asymmetry Score: the largest difference from the transpose.
 
-    With a nominal column there may be no entry whose transpose is one: NaN.
+    With a nominal column entries have no transpose to compare with: NaN.
     """
-    return _largest(np.abs(matrix - matrix.T))
+    differences = np.abs(matrix - matrix.T)
+    alone = np.isnan(differences) & ~np.isnan(matrix)
+    return math.nan if alone.any() else float(np.nanmax(differences))
 
 
 def mev(matrix: Floats) -> float:
     """Return the Maximum Edge Value: the largest entry with two rows or two columns, or NaN."""
-    return _largest(np.concatenate((matrix[0], matrix[:, 0])))
+    edge = np.concatenate((matrix[0], matrix[:, 0]))
+    there = edge[~np.isnan(edge)]
+    return float(there.max()) if there.size else math.nan
 
 
 def mcn(matrix: Floats, eps: float) -> float:
@@ -55,12 +59,6 @@ def gmic(matrix: Floats, p: float) -> float:
         return float(np.exp(np.mean(np.log(within)))) if within.min() > 0 else 0.0
     # Powers of ratios that lie between 0 and 1 after the exponent: nothing overflows.
     return float(dominant * np.mean((within / dominant) ** p) ** (1 / p))
-
-
-def _largest(values: Floats) -> float:
-    """Return the largest of the entries that exist; NaN where none does."""
-    there = values[~np.isnan(values)]
-    return float(there.max()) if there.size else math.nan
 
 
 def _cells(matrix: Floats) -> NDArray[np.int64]:
