@@ -505,8 +505,8 @@ def test_zooms_hold_the_records_of_the_pair():
     before = score_of(mechanism, np.stack((x, y), 1), size)
     x[least], y[least] = 0.3 * wide, 0.0
     after = score_of(mechanism, np.stack((x, y), 1), size)
-    change, bound = abs(before - after), mechanism.setting(size).one_row
-    assert 0.9 * bound < change <= bound
+    # 1.24 times the bound, if zooms held records that lack y.
+    assert 0 < abs(before - after) <= mechanism.setting(size).one_row
 
 
 @sweep("axes", ["any", "wide"])
