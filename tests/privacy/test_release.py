@@ -207,8 +207,8 @@ def test_rows_without_a_person_are_refused(nobody):
 @sweep(
     ("person", "words"),
     [
-        (range(50), "it does not have 400 rows"),
-        (range(1000), "it does not have 400 rows"),
+        (range(50), "it does not have a value for each row"),
+        (range(1000), "it does not have a value for each row"),
         ("who", "this is a column name but no frame was given"),
         ([[i] for i in range(400)], "these are not names or numbers"),
         (np.zeros((400, 2)), "these are not names or numbers"),
