@@ -344,7 +344,7 @@ def label(value: object) -> str:
 
 def categories(value: object, name: str) -> Categories:
     """Return the categories of a column: two or more, all different."""
-    remedy = with_code(f"pass `categories={{{name!r}: ['a', 'b', 'c']}}`, from what it can be")
+    remedy = with_code("list all that it can be: `categories=...`")
     if isinstance(value, Categories):
         value = value.labels
     if isinstance(value, np.ndarray):

@@ -85,7 +85,7 @@ def filled_in(text, *, people, rows, top=5):
     changes = {
         'person = "?"': f'person = "patient"\nrows_per_person = {rows}',
         "# people = 5000": f"people = {people}",
-        'rule = "refuse"': 'rule = "drop"\ncomplete = 0.7',
+        'rule = "?"': 'rule = "drop"\ncomplete = 0.7',
         "top = 5": f"top = {top}",
     }
     for old, new in changes.items():

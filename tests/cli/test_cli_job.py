@@ -19,6 +19,7 @@ REPORT, REHEARSAL = "people.html", "people.rehearsal.html"
 HEADER = "id,a,b,c\n"
 FILLED = {
     'person = "?"': 'person = "id"',
+    'rule = "?"': 'rule = "refuse"',
     'id = "?"': 'id = "ignore"',
     'a  = "?"': "a = { bounds = [-1, 1] }",
     'b  = "?"': "b = { bounds = [0, 1] }",
@@ -75,8 +76,8 @@ def test_from_a_table_to_a_private_result(run, tmp_path):
     assert (code, out) == (0, f'{JOB}: replace every "?", then: dpmic check {JOB}\n')
     code, out, err = run("check", JOB)
     assert (code, out) == (2, "")
-    assert err.startswith(f"dpmic: {JOB}: 6 entries are missing or wrong; correct them:\n  line ")
-    assert len(err.splitlines()) == 7
+    assert err.startswith(f"dpmic: {JOB}: 7 entries are missing or wrong; correct them:\n  line ")
+    assert len(err.splitlines()) == 8
     fill(tmp_path / JOB, FILLED)
     _, _, err = run("check", JOB)
     assert "there is no such ledger; make it for all that is ever published: " in err

@@ -435,7 +435,7 @@ def test_stored_answers_of_one_kind_have_one_length():
         ({"epsilon": 11}, "allow_large_epsilon"),
         ({"epsilon": None}, "epsilon = None"),
         ({"bounds": None}, "bounds = None"),
-        ({"bounds": ((1, 0), (0, 1))}, "bounds of x"),
+        ({"bounds": ((1, 0), (0, 1))}, "bounds of age"),
         ({"m": 1}, "m = 1"),
         ({"m": 257}, "m = 257: it is too large"),
         ({"m": 2.5}, "m = 2.5"),

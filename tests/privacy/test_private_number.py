@@ -625,3 +625,50 @@ def test_the_guarantee_of_groups_names_all_that_is_public(rng):
     for words in ("x bounds = [0, 120]", "missing = drop", "complete = 0.8", "at_least = {geri"):
         assert words in found.guarantee
     assert "how many is not published" in found.guarantee
+
+
+# What a newcomer got wrong
+
+
+def test_bounds_are_never_taken_for_categories(rng):
+    """Text among private bounds is a mistake: scored as categories it would publish nothing."""
+    table = hospital(600, rng)
+    for wrong in (("low", "high"), ("0", "120"), ["low", "high"], ("2020", "2025")):
+        bounds = {"age": wrong, "stay": (0, 60)}
+        for call in (
+            lambda bounds=bounds: dpmic.release(
+                "age", "stay", data=table, bounds=bounds, epsilon=1, missing="drop"
+            ),
+            lambda bounds=bounds: dpmic.screen(
+                table, bounds=bounds, epsilon=1, top=1, missing="drop"
+            ),
+        ):
+            with pytest.raises(dpmic.ParameterError, match="bound of age"):
+                call()
+
+
+def test_bounds_are_of_the_kind_of_their_column(rng):
+    """A declared type is no value: dates have dates as bounds, and numbers numbers."""
+    table = hospital(600, rng)
+    table["admitted"] = pd.Timestamp("2024-01-01")
+    dates, numbers = ("2024-01-01", "2024-12-31"), (0, 120)
+    for name, wrong in (("age", dates), ("admitted", numbers)):
+        bounds = {name: wrong, "stay": (0, 60)}
+        with pytest.raises(dpmic.ParameterError, match=f"bounds of {name}: the column holds"):
+            dpmic.release(name, "stay", data=table, bounds=bounds, epsilon=1, missing="drop")
+
+
+def test_promises_that_are_public_lies_are_refused(rng):
+    table = hospital(3000, rng)
+    for sizes, words in (
+        ({**dict.fromkeys(WARDS, 300), "surgery": 4000}, "'surgery' = 4000: there are 3000"),
+        (2000, "all groups = 6000"),
+    ):
+        with pytest.raises(dpmic.ParameterError, match=words):
+            dpmic.release("age", "stay", data=table, at_least=sizes, **{**BY_WARD, "epsilon": 9})
+
+
+def test_a_group_that_is_too_small_is_named(rng):
+    sizes = {**dict.fromkeys(WARDS, 800), "medicine": 10}
+    with pytest.raises(dpmic.ParameterError, match=r"group 'medicine': the noise.*leave the group"):
+        dpmic.release("age", "stay", data=hospital(4000, rng), at_least=sizes, **BY_WARD)

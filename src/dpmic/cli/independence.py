@@ -63,7 +63,7 @@ def independence(
         table, drop = _inputs.complete(file, [x, y], written, marked, missing)
         _test(out, table, x, y, {**options, "missing": drop})
         return
-    _refuse(public, "a private test has it not", "leave it out, or leave out --epsilon")
+    _refuse(public, "a private test has it not", "leave it out; for gaps, --fill NAME=VALUE")
     from dpmic.privacy.independence import prepare
 
     unit = o.Unit(one_row, person)

@@ -60,8 +60,14 @@ def init(
     path = out or Path(Path(file).stem + ENDING)
     named = file if os.path.isabs(file) else os.path.relpath(file, path.parent)
     said = {key: value for key, value in vars(written).items() if value}
-    text = template(Path(named).as_posix(), header(file, written.dialect), path, said)
+    notes: list[str] = []
+    columns = header(file, written.dialect, notes.append)
+    text = template(Path(named).as_posix(), columns, path, said)
     save(text, path, overwrite=overwrite)
+    for line in notes:
+        _output.note(line)
+    if any("';'" in line for line in notes) and written.decimal is None:
+        _output.note('if its numbers have decimal commas, write decimal = "," below [data]')
     _output.say(f'{path}: replace every "?", then: dpmic check {path}')
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dpmic.data._columns import LEAST_RECORDS, coded, column
+from dpmic.data._columns import LEAST_RECORDS, coded, column, declares_dates
 from dpmic.data._dialect import Dialect
 from dpmic.data._engines import DaskRows, DuckDBRows, PolarsRows, SparkRows
 from dpmic.data._opening import header, load, open_file, open_files
@@ -47,6 +47,7 @@ __all__ = [
     "build",
     "coded",
     "column",
+    "declares_dates",
     "find",
     "find_all",
     "first_rows",

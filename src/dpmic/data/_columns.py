@@ -129,6 +129,20 @@ def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]
     return np.fromiter(codes, np.float64, len(values))
 
 
+def declares_dates(values: Any) -> bool | None:
+    """Tell by the declared type of a column whether it is one of dates; None where none is."""
+    import narwhals as nw
+
+    kind = getattr(getattr(values, "dtype", None), "kind", None)
+    if kind in ("M", "m", "f", "i", "u"):
+        return kind in "Mm"
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return None
+    dtype = series.dtype
+    return dtype.is_temporal() if dtype.is_temporal() or dtype.is_numeric() else None
+
+
 def plain_values(values: Any, name: str) -> Iterable[Hashable]:
     """Return the values of a column as Python has them."""
     import narwhals as nw

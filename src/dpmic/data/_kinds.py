@@ -56,9 +56,9 @@ def _is_number(text: str) -> bool:
 
 
 class Dates(Numbers):
-    """One column of text that is all dates, converted to days batch by batch."""
+    """One column of text that is all dates, converted batch by batch."""
 
-    kinds: ClassVar[dict[str, Cast]] = {"dates": cast_dates}
+    kinds: ClassVar[dict[str, Cast]] = {"dates": cast_moments}
 
     def _refuse(self, texts: Any, place: str, before: int) -> None:
         if self.private:

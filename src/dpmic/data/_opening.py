@@ -84,7 +84,7 @@ def open_file(
     labels : sequence of str
         The names of columns that tell people apart, or have categories: of a text, they stay text.
     dates : sequence of str
-        The names of columns of dates: of a text, they become days since 1970.
+        The names of columns of dates, which a text has as text.
     private : bool
         Whether errors must hold no value, count or position, nor names of a text's first line,
         and nothing but that line may say how the text is written.
@@ -115,8 +115,12 @@ def open_file(
     return rows
 
 
-def header(path: str, dialect: Dialect = PLAINLY) -> tuple[str, ...]:
+def header(
+    path: str, dialect: Dialect = PLAINLY, note: Callable[[str], None] | None = None
+) -> tuple[str, ...]:
     """Return the names of a file's columns, by its header and options alone.
+
+    ``note`` is called with what was recognised.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def header(path: str, dialect: Dialect = PLAINLY) -> tuple[str, ...]:
     ...     header(file.name)
     ('age', 'stay')
     """
-    return open_file(path, dialect, private=True).names
+    return open_file(path, dialect, private=True, note=note).names
 
 
 def load(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._validate import Categories, Domain
+from dpmic._validate import Categories, Days, Domain
 from dpmic.data import build
 
 SEED = 17
@@ -74,7 +74,10 @@ def _values(unit: NDArray[np.float64], domain: Domain) -> NDArray[Any]:
         places = (unit * len(domain)).astype(int).clip(0, len(domain) - 1)
         return np.array(domain.labels, dtype=object).take(places)
     low, high = domain
-    return np.clip(low + unit * (high - low), low, high)
+    values = np.clip(low + unit * (high - low), low, high)
+    if isinstance(low, Days):
+        return np.floor(values).astype("datetime64[D]").astype("datetime64[us]").astype(object)
+    return values
 
 
 def _grouped(rng: np.random.Generator, n: int, sizes: Mapping[str, int]) -> NDArray[Any]:

@@ -186,6 +186,9 @@ def _pairs(entries: Entries) -> None:
 
 
 def _gaps(entries: Entries) -> None:
+    if ("missing", "rule") in entries.open:
+        remedy = 'write rule = "drop" if values may be missing, rule = "refuse" if none are'
+        entries.wrong(("missing", "rule"), "it is not filled in", remedy)
     rule = entries.get("missing", "rule", "refuse")
     if rule == "drop" and entries.get("question", "ask") == "test":
         reason = "a test cannot drop records, since their number would not be public"

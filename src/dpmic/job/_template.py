@@ -75,7 +75,8 @@ top = $top                           # strongest pairs: how many
 
 TAIL = """
 [missing]
-rule = "refuse"                   # "drop": leave out records that lack a value of the pair
+rule = "?"                        # "refuse": none may be missing
+                                  # "drop": leave out records that lack a value of the pair
                                   # "scatter": a random value between the bounds instead
                                   # "fill": a value for each column, { bounds = ..., missing = 0 }
 # complete = 0.8                  # drop: the share of records that surely have both values

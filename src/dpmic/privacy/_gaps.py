@@ -8,7 +8,7 @@ and falls where they are fewer than was promised (docs/proofs/private-number.md)
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -190,13 +190,14 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool) else str(value)
 
 
-def domains_of(bounds: Any, categories: Any) -> Any:
-    """Return bounds by name with the categories of nominal columns among them.
+def domains_of(bounds: Any, categories: Any, names: Sequence[str] = ()) -> Any:
+    """Return bounds with the categories of nominal columns among them.
 
-    Without categories bounds stay what they are, such as an interval for each column.
+    Bounds are intervals here, never lists of categories; ``names`` are what errors call those that
+    are given in order.
     """
     if categories is None:
-        return bounds
+        return _intervals(bounds, names)
     if not isinstance(categories, Mapping):
         raise ParameterError(
             f"categories = {safe_repr(categories)}",
@@ -209,7 +210,7 @@ def domains_of(bounds: Any, categories: Any) -> Any:
             "with categories, columns are called by their names",
             with_code("pass `bounds={'age': (0, 120)}`"),
         )
-    known = dict(bounds or {})
+    known = dict(_intervals(bounds or {}, names))
     for name, labels in categories.items():
         if name in known:
             raise ParameterError(
@@ -219,3 +220,12 @@ def domains_of(bounds: Any, categories: Any) -> Any:
             )
         known[name] = _validate.categories(labels, str(name))
     return known
+
+
+def _intervals(bounds: Any, names: Sequence[str]) -> Any:
+    """Check intervals by name, or in order; anything else is refused elsewhere."""
+    if isinstance(bounds, Mapping):
+        return {name: _validate.interval(ends, str(name)) for name, ends in bounds.items()}
+    if isinstance(bounds, list | tuple) and len(bounds) == len(names) > 0:
+        return [_validate.interval(ends, name) for ends, name in zip(bounds, names, strict=True)]
+    return bounds

@@ -10,13 +10,13 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._validate import Categories, Domain
-from dpmic.data import Pair, Source, coded, column
+from dpmic._validate import Categories, Days, Domain
+from dpmic.data import Pair, Source, coded, column, declares_dates
 from dpmic.errors import (
     BoundsReminder,
     DpmicError,
@@ -40,6 +40,13 @@ MAX_HALF_WIDTH = 0.25
 
 UNRELATED = 0.1
 """The probability that ``noise_in_words`` speaks of."""
+
+DROP = with_code("for missing values pass `missing='drop'`; for text its `categories=...`")
+FILL = with_code(
+    "for missing values name a value: `fill=...` as an option, missing={...} in Python; text "
+    "cannot be tested"
+)
+"""What to do about missing values: drop their records, or where that is not proved, fill them."""
 
 _reminded = False
 
@@ -73,7 +80,10 @@ def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def private_columns(
-    source: Source, domains: Sequence[Domain | None] | None = None, gaps: Gaps | None = None
+    source: Source,
+    domains: Sequence[Domain | None] | None = None,
+    gaps: Gaps | None = None,
+    remedy: str = DROP,
 ) -> tuple[NDArray[np.float64], ...]:
     """Read columns of finite numbers or categories, or refuse naming the column alone.
 
@@ -106,7 +116,24 @@ def private_columns(
             columns.append(rule.settled(found, name, domain))
         return tuple(columns)
 
-    return read_privately(read)
+    return read_privately(read, remedy)
+
+
+def refuse_other_kinds(source: Any, domains: Sequence[Domain | None]) -> None:
+    """Refuse dates as bounds of numbers, and numbers as those of dates, by declared types alone."""
+    if not isinstance(source, Source):
+        return
+    for values, name, domain in zip(source.columns, source.names, domains, strict=True):
+        if not isinstance(domain, tuple):
+            continue
+        dates, declared = isinstance(domain[0], Days), declares_dates(values)
+        if declared is not None and declared != dates:
+            kinds = ("numbers", "dates") if dates else ("dates", "numbers")
+            raise ParameterError(
+                f"bounds of {name}",
+                f"the column holds {kinds[0]}, and its bounds are {kinds[1]}",
+                "write both ends as dates, such as 2024-12-31" if declared else "write numbers",
+            )
 
 
 def open_privately(call: Callable[[], Result]) -> Result:
@@ -127,8 +154,8 @@ def open_privately(call: Callable[[], Result]) -> Result:
     )
 
 
-def read_privately(read: Callable[[], Result]) -> Result:
-    """Read or count records, or refuse naming a column alone."""
+def read_privately(read: Callable[[], Result], remedy: str = DROP) -> Result:
+    """Read or count records, or refuse naming a column alone; what to do about missing values."""
     try:
         return open_privately(read)
     except RefusedValueError as refused:
@@ -138,18 +165,18 @@ def read_privately(read: Callable[[], Result]) -> Result:
         f"column {column}",
         "it has missing, infinite or non-numeric values, integers too large for float64, or "
         "another type in some part of the data",
-        with_code(
-            "leave it out, or correct these records where they come from, each by itself; for "
-            "missing values pass `missing='drop'`; for text its `categories=...`"
-        ),
+        "leave it out, or correct these records where they come from, each by itself; " + remedy,
     )
 
 
 def private_pair(
-    source: Source, domains: Sequence[Domain | None] | None = None, gaps: Gaps | None = None
+    source: Source,
+    domains: Sequence[Domain | None] | None = None,
+    gaps: Gaps | None = None,
+    remedy: str = DROP,
 ) -> Pair:
     """Read two columns by :func:`private_columns`."""
-    x, y = private_columns(source, domains, gaps)
+    x, y = private_columns(source, domains, gaps, remedy)
     return Pair(x, y, (source.names[0], source.names[1]))
 
 

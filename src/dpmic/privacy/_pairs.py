@@ -16,7 +16,12 @@ from dpmic.data import Unlisted, bounded, position, refuse_single, with_domains
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.privacy._auto import Records, choose
 from dpmic.privacy._gaps import Size, domains_of
-from dpmic.privacy._guards import open_privately, private_columns, read_privately
+from dpmic.privacy._guards import (
+    open_privately,
+    private_columns,
+    read_privately,
+    refuse_other_kinds,
+)
 from dpmic.privacy._laplace import (
     CalibratedLaplace,
     CappedLaplace,
@@ -223,12 +228,13 @@ def find(table: Any, terms: Terms, options: PairOptions, *, bounds: Any, target:
             "name the columns: {'age': (0, 120), ...}",
         )
     chosen = bounded if isinstance(found, Counting) else with_domains
-    source, domains = chosen(found, domains_of(bounds, terms.categories))
+    source, domains = chosen(found, domains_of(bounds, terms.categories, found.names))
     refuse_single(source.names)
     names = source.names
     place = None if target is None else position(target, names, "target", "column with bounds")
     by_name = isinstance(terms.person, str) and not isinstance(table, np.ndarray)
     source, person, size = terms.bounded(source, table if by_name else None)
+    refuse_other_kinds(source, domains)
     terms.gaps.check(names, domains)
     taking_part = Table(source, domains, place, person, size)
     if isinstance(source, Counting) and source.once:

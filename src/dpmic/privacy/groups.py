@@ -19,15 +19,12 @@ from dpmic import _validate
 from dpmic._validate import Categories
 from dpmic.data import Pair, Source, find, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
-from dpmic.privacy._gaps import Gaps
+from dpmic.privacy._gaps import Gaps, Size
 from dpmic.privacy._guards import open_privately, private_columns
 from dpmic.privacy.query import Query, Terms
 from dpmic.results import Groups
 
 __all__ = ["GroupsQuery", "prepare"]
-
-HALF = 0.5 * (1 - 1e-6)
-"""Each group's share of epsilon; a millionth is left for what rounding adds to single steps."""
 
 Codes = NDArray[np.float64]
 
@@ -37,36 +34,67 @@ def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> Gro
     name = terms.by if isinstance(terms.by, str) else series_name(terms.by) or "by"
     groups = _checked_groups(terms, name)
     promised = _promised(terms.at_least, groups, name)
+    column = open_privately(lambda: find(terms.by, data=data, roles=("by",)))
+    alone = replace(terms, by=None, at_least=None, missing="refuse", complete=None)
+    kept = alone.bounded(column, data)
+    assert kept.size is not None  # rows that come in parts were refused
+    _refuse_impossible(promised, groups, kept.size)
     rest = {key: own for key, own in (terms.categories or {}).items() if key != name}
     of_one = replace(
         terms,
         by=None,
         at_least=None,
         categories=rest or None,
-        epsilon=terms.epsilon * HALF,
         allow_large_epsilon=True,
         ledger=None,
         dataset=None,
         name=None,
     )
-    parts = tuple(make(replace(of_one, promised=size)) for size in promised)
-    source = parts[0].source
-    assert isinstance(source, Source)  # rows that come in parts were refused
-    column = open_privately(lambda: find(terms.by, data=data, roles=("by",)))
-    alone = replace(terms, by=None, at_least=None, missing="refuse", complete=None)
-    kept = alone.bounded(column, data)
-    query = GroupsQuery(
-        source=replace(source, named=source.named and kept.source.named),
-        terms=terms,
-        person=kept.person,
-        size=kept.size,
-        groups=groups,
-        by=replace(kept.source, names=(name,)),
-        parts=parts,
-    )
-    if query.epsilon > terms.epsilon:  # which its parts were calibrated for
-        raise ArithmeticError("the groups would cost more than epsilon: nothing was released")
-    return query
+    share = terms.epsilon / 2
+    while True:
+        own = replace(of_one, epsilon=share)
+        parts = tuple(
+            _part(make, replace(own, promised=size), group)
+            for group, size in zip(groups.labels, promised, strict=True)
+        )
+        source = parts[0].source
+        assert isinstance(source, Source)
+        query = GroupsQuery(
+            source=replace(source, named=source.named and kept.source.named),
+            terms=terms,
+            person=kept.person,
+            size=kept.size,
+            groups=groups,
+            by=replace(kept.source, names=(name,)),
+            parts=parts,
+        )
+        if query.epsilon <= terms.epsilon:
+            return query
+        share *= terms.epsilon / query.epsilon * (1 - 1e-12)  # what rounding adds to single steps
+
+
+def _part(make: Callable[[Terms], Query[Any]], terms: Terms, group: str) -> Any:
+    """Prepare the query of one group; a refusal names the group."""
+    try:
+        return make(terms)
+    except ParameterError as error:
+        value, reason = f"group {safe_repr(group)}: {error.value}", error.reason
+        raise ParameterError(value, reason, f"{error.remedy}, or leave the group out") from None
+
+
+def _refuse_impossible(promised: list[int], groups: Categories, size: Size) -> None:
+    """Refuse promises that the number of people, which is public, shows to be false."""
+    for group, own in zip(groups.labels, promised, strict=True):
+        if own > size.n:
+            raise ParameterError(
+                f"at_least of {safe_repr(group)} = {own}", f"there are {size.n}", "promise fewer"
+            )
+    if sum(promised) > size.most:
+        raise ParameterError(
+            f"at_least of all groups = {sum(promised)}",
+            f"there are {size.most} at most",
+            "promise fewer",
+        )
 
 
 def _checked_groups(terms: Terms, name: str) -> Categories:

@@ -12,7 +12,13 @@ from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import groups
 from dpmic.privacy._auto import MECHANISMS, choose, of_least_error
 from dpmic.privacy._gaps import domains_of
-from dpmic.privacy._guards import noise_in_words, open_privately, private, remind_of_bounds
+from dpmic.privacy._guards import (
+    noise_in_words,
+    open_privately,
+    private,
+    refuse_other_kinds,
+    remind_of_bounds,
+)
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import TERMS, Query, Terms, private_number
@@ -165,12 +171,13 @@ def prepare(
     kept, person, size = terms.bounded(found, data)
     chosen = mechanism
     if not isinstance(chosen, Mechanism):
-        domains = domains_of(bounds, terms.categories)
+        domains = domains_of(bounds, terms.categories, kept.names)
         chosen = choose(mechanism, kept, terms, domains, options, size)
     if chosen.needs_bounds:
         remind_of_bounds()
     if size is not None and size.private and not chosen.floors:
         raise private_number(terms, chosen.name)
+    refuse_other_kinds(kept, chosen.domains)
     terms.gaps.check(kept.names, chosen.domains)
     source = chosen.known(kept)
     setting = chosen.setting(source.n if size is None else size)

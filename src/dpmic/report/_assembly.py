@@ -303,7 +303,8 @@ def _frame(title: str, result: Result, notice: Notice, parts: Sequence[Part]) ->
 def _summary(result: Result) -> str:
     """Return what is to be known first, in a line."""
     made = result.provenance()
-    what = f"{made['records (n)']} records"
+    people = isinstance(result, Published) and result.person is not None
+    what = f"{made['records (n)']} {'people' if people else 'records'}"
     if isinstance(result, Published):
         what += f", epsilon = {made['epsilon']}"
     if "dataset" in made:

@@ -61,7 +61,7 @@ def groups(result: Groups) -> Content:
         for group, own in result.items()
     ]
     parts = tuple(
-        Part(f"{result.by} {group}: {part.heading}", part.markup)
+        Part(f"{result.by} {group} (at least {result[group].n:,}): {part.heading}", part.markup)
         for group, content in each
         for part in content.parts
     )

@@ -43,8 +43,8 @@ NOISY_ORDER = (
     "intervals before the order."
 )
 GROUPS = (
-    "Each group was scored by itself. How many records a group has is not published: the number "
-    "beside it is what was promised beforehand."
+    "Each group was scored by itself. How many people are in a group is not published: the number "
+    "beside its name is what was promised beforehand."
 )
 COUNTS = (
     "Every count in the histogram has noise, so that a single cell says little; look at the "
