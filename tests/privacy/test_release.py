@@ -311,7 +311,7 @@ def test_the_opendp_map_never_understates(m, n):
         ({"bounds": None}, "bounds = None"),
         ({"bounds": ((1, 0), (0, 1))}, "bounds of age"),
         ({"bounds": ((0, 0), (0, 1))}, "bounds of age"),
-        ({"bounds": ((0, math.nan), (0, 1))}, "upper bound of x"),
+        ({"bounds": ((0, math.nan), (0, 1))}, "upper bound of age"),
         ({"mechanism": "laplace"}, "mechanism = 'laplace': it is not known; pass 'auto'"),
         ({"mechanism": "micr-geom"}, "it is not known"),
         ({"mechanism": MICrLaplace}, "it is not known"),
