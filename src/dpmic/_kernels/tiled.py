@@ -88,7 +88,7 @@ def _begin(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) 
 
 
 @compiled
-def _search(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
+def search(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
     """Set found[k], the most that k rows can add up to, for k = 2 .. k_max."""
     _, best, tails, found = space
     _begin(space, columns, rows, k_max, xlogx)
@@ -101,7 +101,7 @@ def _search(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table)
 
 
 @compiled
-def _scratch(columns: int, rows: int, k_max: int) -> Workspace:
+def scratch(columns: int, rows: int, k_max: int) -> Workspace:
     """Allocate for the searches of tables of at most so many columns and rows."""
     wide = 2 * (rows + LANES + 1)  # vectors run past the last end by less than one of them
     return Workspace(
@@ -123,7 +123,7 @@ def _constant(space: Workspace, columns: int, rows: int, xlogx: Table) -> tuple[
 
 
 @compiled
-def _bits(bits: Table, space: Workspace, columns: int, rows: int, xlogx: Table) -> None:
+def set_bits(bits: Table, space: Workspace, columns: int, rows: int, xlogx: Table) -> None:
     """Turn sums into information; more rows than the master has are worth what all of it is."""
     n, constant = _constant(space, columns, rows, xlogx)
     for k in range(2, bits.size):
@@ -138,7 +138,7 @@ def information(counts: Counts, k_max: int, xlogx: Table) -> Table:
     if rows == 1:
         return bits
     most = min(k_max, rows)
-    space = _scratch(columns, rows, most)
+    space = scratch(columns, rows, most)
     cumulative = space.cumulative
     cumulative[columns] = 0
     for j in range(columns):
@@ -148,8 +148,8 @@ def information(counts: Counts, k_max: int, xlogx: Table) -> Table:
             cumulative[columns, t + 1] += cumulative[j, t + 1]
         cumulative[j, rows + 1 :] = cumulative[j, rows]
     cumulative[columns, rows + 1 :] = cumulative[columns, rows]
-    _search(space, columns, rows, most, xlogx)
-    _bits(bits, space, columns, rows, xlogx)
+    search(space, columns, rows, most, xlogx)
+    set_bits(bits, space, columns, rows, xlogx)
     return bits
 
 
@@ -205,7 +205,31 @@ def _allocated(left: Cut, right: Cut, most: int) -> tuple[Counts, Workspace]:
         for offsets in cut.columns.offsets:
             for i in range(offsets.size - 1):
                 columns = max(columns, offsets[i + 1] - offsets[i] - 1)
-    return np.empty((width + 1, height + 1), np.int32), _scratch(columns, height, most)
+    return np.empty((width + 1, height + 1), np.int32), scratch(columns, height, most)
+
+
+@compiled
+def one_way(
+    bits: Table, fixed: Any, free: Any, starts: Indices, k_max: Indices, table: Counts,
+    space: Workspace, xlogx: Table,
+) -> None:  # fmt: skip
+    """Set the largest information [step, k] with one variable cut into columns.
+
+    ``fixed`` has its parts, sizes, edges and offsets, and ``free`` the parts and sizes of the
+    other's masters: what `entries` takes, of one variable each.
+    """
+    parts, sizes, edges, offsets = fixed
+    masters, heights = free
+    for g in range(starts.size - 1):
+        rows = heights[g]
+        if rows == 1:
+            continue
+        _prefix(table, parts[g], masters[g], sizes[g], rows)
+        for i in range(starts[g], starts[g + 1]):
+            columns = edges[offsets[i] : offsets[i + 1]]
+            _merge(space.cumulative, table, columns, rows)
+            search(space, columns.size - 1, rows, min(k_max[i], rows), xlogx)
+            set_bits(bits[i, : k_max[i] + 1], space, columns.size - 1, rows, xlogx)
 
 
 @compiled
@@ -240,17 +264,9 @@ def entries(
             (0, left.columns, x, right.masters, y),
             (1, right.columns, y, left.masters, x),
         ):
-            for g in range(starts.size - 1):
-                rows = free.sizes[v, g]
-                if rows == 1:
-                    continue
-                _prefix(table, fixed.parts[u, g], free.parts[v, g], fixed.sizes[u, g], rows)
-                for i in range(starts[g], starts[g + 1]):
-                    edges = fixed.edges[u, fixed.offsets[u, i] : fixed.offsets[u, i + 1]]
-                    _merge(space.cumulative, table, edges, rows)
-                    _search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
-                    found = bits[orientation, pair, i, : k_max[i] + 1]
-                    _bits(found, space, edges.size - 1, rows, xlogx)
+            columns = fixed.parts[u], fixed.sizes[u], fixed.edges[u], fixed.offsets[u]
+            masters = free.parts[v], free.sizes[v]
+            one_way(bits[orientation, pair], columns, masters, starts, k_max, table, space, xlogx)
     return bits
 
 
@@ -264,7 +280,7 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
     (size, width, height), steps, most = tables.shape, k_max.size, max(k_max)
     side = max(width, height) + 1
     cumulated, table = np.zeros((side, side), np.int32), np.empty((side, side), np.int32)
-    space, bits = _scratch(side, side, most), np.zeros((2, size, steps, most + 1))
+    space, bits = scratch(side, side, most), np.zeros((2, size, steps, most + 1))
     for index in range(size):
         cumulated[1 : width + 1, 1 : height + 1] = tables[index]
         _cumulate(cumulated, width, height)
@@ -281,9 +297,9 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
                             at = (master[t], u) if orientation else (u, master[t])
                             table[u, t] = cumulated[at]
                     _merge(space.cumulative, table, edges, rows)
-                    _search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
+                    search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
                     found = bits[orientation, index, i, : k_max[i] + 1]
-                    _bits(found, space, edges.size - 1, rows, xlogx)
+                    set_bits(found, space, edges.size - 1, rows, xlogx)
     return bits
 
 
@@ -352,7 +368,7 @@ def _raised(floor: float, task: Any, workspaces: Any, logs: Table, xlogx: Table)
     if k_max > 2:
         _bound(back, columns, rows, k_max, xlogx)
     else:
-        _search(back, columns, rows, 2, xlogx)
+        search(back, columns, rows, 2, xlogx)
     n, constant = _constant(back, columns, rows, xlogx)
     floor = max(floor, (back.found[2] + constant) / n / logs[2])
     promising = False
@@ -380,7 +396,7 @@ def largest(
     most, groups = max(k_max), starts.size - 1
     table, space = _allocated(left, right, most)
     back, needed = (
-        _scratch(space.cumulative.shape[0] - 1, space.tails.size, most),
+        scratch(space.cumulative.shape[0] - 1, space.tails.size, most),
         np.empty(most + 1),
     )
     scores = np.zeros(pairs.shape[0])
