@@ -155,6 +155,17 @@ def test_information_of_a_table(seed):
         assert np.array_equal(_kernels.tiled.information(counts, k_max, xlogx), simple)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_trace_of_a_table(seed):
+    """The same edges as the simple kernel finds, the first of equally good ones."""
+    xlogx = xlogx_table(MOST)
+    for counts, k in tables(90 + seed, 300):
+        edges = _kernels.tiled.trace(counts, k, xlogx)
+        assert np.array_equal(edges, _kernels.segmentation.trace(counts, k, xlogx))
+    single = _kernels.tiled.trace(np.ones((3, 1), np.int32), 4, xlogx)
+    assert single.tolist() == [0, 1]
+
+
 def test_information_by_definition():
     rng = np.random.default_rng(40)
     for _ in range(300):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._kernels._compile import compiled
+from dpmic._kernels._compile import compiled, inlined
 
 Edges = NDArray[np.int64]
 
 
-@compiled
+@inlined
 def _rank(
     values: NDArray[np.float64],
     order: NDArray[np.int64],
@@ -134,9 +134,14 @@ def equipartitions(
         most += min(size, atoms) + 1
     edges, offsets = np.empty(most, np.int64), np.zeros(sizes.size + 1, np.int64)
     for i in range(sizes.size):
-        apart = finest and atoms <= sizes[i]
-        own = np.arange(atoms + 1) if apart else equipartition(ends, sizes[i], slack)
-        for e in range(own.size):  # a slice would take seconds to compile
-            edges[offsets[i] + e] = own[e]
-        offsets[i + 1] = offsets[i] + own.size
+        first = offsets[i]
+        if finest and atoms <= sizes[i]:
+            offsets[i + 1] = first + atoms + 1
+            for atom in range(atoms + 1):
+                edges[first + atom] = atom
+        else:
+            own = equipartition(ends, sizes[i], slack)
+            offsets[i + 1] = first + own.size
+            for e in range(own.size):  # a slice would take seconds to compile
+                edges[first + e] = own[e]
     return edges[: offsets[-1]], offsets

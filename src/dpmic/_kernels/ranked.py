@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._kernels._compile import compiled
+from dpmic._kernels._compile import compiled, inlined
 from dpmic._kernels._vectors import LANES
 from dpmic._kernels.counting import refine
 from dpmic._kernels.partitions import equipartition, equipartitions
@@ -24,12 +24,36 @@ Counts = NDArray[np.int32]
 Indices = NDArray[np.int64]
 
 
-@compiled
-def _normalise(own: Floats, bits: Floats, step: int, log: Floats, columns: int) -> None:
-    """Set the entries [rows - 2, step] of a step of at least two columns; see `clumped`."""
+@inlined
+def _normalise(
+    found: Floats, bits: Floats, step: int, logs: Floats, columns: int, orientation: int
+) -> None:
+    """Set the entries of one step, [rows of y - 2, columns of x - 2]."""
     for k in range(2, bits.size):
         # Rounding may leave [0, 1] by a unit in the last place.
-        own[k - 2, step] = min(max(bits[k] / log[min(k, columns)], 0.0), 1.0)
+        entry = min(max(bits[k] / logs[min(k, columns)], 0.0), 1.0)
+        if orientation == 0:
+            found[k - 2, step] = entry
+        else:
+            found[step, k - 2] = entry
+
+
+@inlined
+def _largest(values: Indices) -> int:
+    """Return the largest; numba's own takes longer to compile."""
+    most = values[0]
+    for value in values:
+        most = max(most, value)
+    return most  # type: ignore[no-any-return]
+
+
+@inlined
+def _entries(pairs: int, steps: int) -> Floats:
+    """Return entries [orientation, pair, rows - 2, columns - 2] of which none is known."""
+    found = np.empty((2, pairs, steps, steps))
+    for i in range(found.size):
+        found.flat[i] = np.nan
+    return found
 
 
 @compiled
@@ -41,37 +65,37 @@ def equi(x: Any, y: Any, plan: Any, logs: Floats, xlogx: Floats) -> Floats:
     x, y : (atoms, ends, slack)
         The rank of each record; the records before each rank, and all; and the rule by which the
         axis is cut (`dpmic._kernels.partitions.equipartition`).
-    plan : (columns, masters, order, starts, rows)
+    plan : (columns, masters, order, starts, each, rows)
         Steps grouped by master: the columns and rows of each step and the master of each group.
         Step i of the groups is number ``order[i]``, and group g has ``starts[g]`` to
-        ``starts[g + 1] - 1``.
+        ``starts[g + 1] - 1``. ``each`` counts the groups from 0 on.
     logs : ndarray
         ``logs[k]``, for k at least 2, is log2 k.
     xlogx : ndarray
         The table of f.
     """
-    columns, masters, order, starts, rows = plan
-    each = np.arange(masters.size + 1)
-    fixed = _cut(x, columns, starts, False), _cut(y, columns, starts, False)
-    free = _cut(x, masters, each, True), _cut(y, masters, each, True)
-    width = height = 0
-    for i in range(2):
-        width, height = max(width, fixed[i][1].max()), max(height, free[i][1].max())
-    size = order.size
-    table = np.empty((width + 1, height + 1), np.int32)
-    space = scratch(columns.max(), height, rows.max())
-    found = np.full((2, size, size), np.nan)
+    columns, masters, order, starts, each, rows = plan
+    size, most = order.size, _largest(rows)
+    found = _entries(1, size)[:, 0]
+    bits = np.empty((size, most + 1))
     for orientation in range(2):
-        bits = np.zeros((size, rows.max() + 1))
-        parts, sizes, _, _ = free[1 - orientation]
-        one_way(bits, fixed[orientation], (parts, sizes), starts, rows, table, space, xlogx)
-        own = found[orientation] if orientation == 0 else found[orientation].T
+        fixed, free = (x, y) if orientation == 0 else (y, x)
+        cut = _cut(fixed, columns, starts, False)
+        parts, heights, _, _ = _cut(free, masters, each, True)
+        height = _largest(heights)
+        table = np.empty((_largest(cut[1]) + 1, height + 1), np.int32)
+        space = scratch(_largest(columns), height, most)
         for i in range(size):
-            _normalise(own, bits[i, : rows[i] + 1], order[i], logs, columns[i])
+            for k in range(most + 1):
+                bits[i, k] = 0.0
+        one_way(bits, cut, (parts, heights), starts, rows, table, space, xlogx)
+        for i in range(size):
+            own = bits[i, : rows[i] + 1]
+            _normalise(found[orientation], own, order[i], logs, columns[i], orientation)
     return found
 
 
-@compiled
+@inlined
 def _cut(axis: Any, sizes: Indices, starts: Indices, masters: bool) -> Any:
     """Cut an axis by each group's common refinement: parts, sizes, edges and offsets."""
     atoms, ends, slack = axis
@@ -105,33 +129,32 @@ def clumped(
     """
     atoms, order, ends, sizes = axes
     columns, rows, masters = plan
-    steps, n = columns.size, atoms.shape[1]
-    most = min(masters.max(), n)
-    space = scratch(columns.max(), most, rows.max())
+    steps, n, most = columns.size, atoms.shape[1], _largest(rows)
+    space = scratch(_largest(columns), min(_largest(masters), n), most)
     room = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n + 1, np.int64)
     across = np.empty(n, np.int32)
-    found = np.full((2, pairs.shape[0], steps, steps), np.nan)
-    bits = np.empty(rows.max() + 1)
+    found, bits = _entries(pairs.shape[0], steps), np.empty(most + 1)
     for pair in range(pairs.shape[0]):
         for orientation in range(2):
             u, v = pairs[pair, orientation], pairs[pair, 1 - orientation]
             for i in range(n):
                 across[i] = atoms[u, order[v, i]]
             free = ends[v, : sizes[v] + 1]
-            own = found[0, pair] if orientation == 0 else found[1, pair].T
             for i in range(steps):
                 fixed = equipartition(ends[u, : sizes[u] + 1], columns[i], 0)
                 height = _lay(space.cumulative, across, fixed, free, masters[i], room)
-                width, now = fixed.size - 1, bits[: rows[i] + 1]
-                now[:] = 0.0
+                width, own = fixed.size - 1, bits[: rows[i] + 1]
+                for k in range(own.size):
+                    own[k] = 0.0
                 if height > 1:
                     search(space, width, height, min(rows[i], height), xlogx)
-                    set_bits(now, space, width, height, xlogx)
-                _normalise(own, now, i, logs, max(width, 2) if occupied else columns[i])
+                    set_bits(own, space, width, height, xlogx)
+                width = max(width, 2) if occupied else columns[i]
+                _normalise(found[orientation, pair], own, i, logs, width, orientation)
     return found
 
 
-@compiled
+@inlined
 def _lay(
     cumulative: Counts, across: Counts, fixed: Indices, free: Indices, most: int, room: Any
 ) -> int:
@@ -156,7 +179,7 @@ def _lay(
     return rows
 
 
-@compiled
+@inlined
 def _clumps(edges: Indices, part: Counts, free: Indices) -> int:
     """Set the records before each clump, and all; return how many clumps there are.
 
@@ -183,7 +206,7 @@ def _clumps(edges: Indices, part: Counts, free: Indices) -> int:
     return rows + 1
 
 
-@compiled
+@inlined
 def _count(cumulative: Counts, part: Counts, ends: Indices, columns: int) -> None:
     """Set C[j, t] from the column of each record in order; the last row is T."""
     rows = ends.size - 1

@@ -46,8 +46,8 @@ class Layout:
 
     ``order`` lists the numbers of the steps, group after group. Group g is
     ``order[starts[g] : starts[g + 1]]``. ``columns`` and ``rows`` are those of each step in that
-    order, and ``entries`` all (step, number of rows) in that order. ``arrays`` are the columns,
-    masters, order, starts and rows, for the kernel that takes ranks.
+    order, and ``entries`` all (step, number of rows) in that order. ``arrays`` are what
+    `dpmic._kernels.ranked.equi` takes.
     """
 
     masters: tuple[float, ...]
@@ -110,7 +110,8 @@ class Steps(tuple[Step, ...]):
         entries = np.nonzero((numbers >= 2) & (numbers <= rows[:, None]))
         starts = np.cumsum([0, *map(len, own)])
         columns = tuple(self[i].columns for i in order)
-        arrays = np.array(columns), _finite(masters), order, starts, rows
+        each = np.arange(len(masters) + 1)  # a group of its own for each master
+        arrays = np.array(columns), _finite(masters), order, starts, each, rows
         return Layout(masters, columns, order, starts, rows, entries, arrays)
 
 

@@ -222,7 +222,7 @@ class Search:
         if counted.table.dtype == np.int64:
             best = _kernels.large.trace(counted.table, rows)
         else:
-            best = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
+            best = _kernels.tiled.trace(counted.table, rows, xlogx_table(self.n))
         searched = records.free.cuts(counted.free_edges[best])
         return records.fixed.cuts(counted.fixed_edges), searched
 
