@@ -159,20 +159,22 @@ class MINE:
         """Return how far n samples are searched; more than n clumps there never are."""
         B = min(self._alpha, n) if self._alpha >= 4 else max(n**self._alpha, 4.0)
         c = min(self._c, n)
-        given = f"alpha = {self._alpha:g} and c = {self._c:g} with n = {n}"
         if n == 0:
             raise InputError("n = 0", "there is nothing to score", "pass at least 4 samples")
         if B < 4:
             reason = f"B = {B:g} cells, and the smallest grid has 4"
-            raise InputError(given, reason, "pass alpha=0.6, or at least 4 samples")
+            raise InputError(self._given(n), reason, "pass alpha=0.6, or at least 4 samples")
         if B > MAX_B or min(c * B / 2, n) > MAX_MASTER:
             reason = f"over {MAX_B} cells or {MAX_MASTER} clumps a search takes hours"
             remedy = "pass a smaller alpha" if B > MAX_B else "pass a smaller alpha or c"
-            raise ParameterError(given, f"B = {B:.6g}, and {reason}", remedy)
+            raise ParameterError(self._given(n), f"B = {B:.6g}, and {reason}", remedy)
         if n < LEAST_RECORDS:
             text = f"n = {n}: the score of fewer than {LEAST_RECORDS} samples means nothing"
             warnings.warn(text, RuntimeWarning, stacklevel=CALLER)
         return Limits(B, c, "minepy")
+
+    def _given(self, n: int) -> str:
+        return f"alpha = {self._alpha:g} and c = {self._c:g} with n = {n}"
 
 
 def pstats(
