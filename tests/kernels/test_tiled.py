@@ -155,6 +155,17 @@ def test_information_of_a_table(seed):
         assert np.array_equal(_kernels.tiled.information(counts, k_max, xlogx), simple)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_trace_of_a_table(seed):
+    """The same edges as the simple kernel finds, the first of equally good ones."""
+    xlogx = xlogx_table(MOST)
+    for counts, k in tables(90 + seed, 300):
+        edges = _kernels.tiled.trace(counts, k, xlogx)
+        assert np.array_equal(edges, _kernels.segmentation.trace(counts, k, xlogx))
+    single = _kernels.tiled.trace(np.ones((3, 1), np.int32), 4, xlogx)
+    assert single.tolist() == [0, 1]
+
+
 def test_information_by_definition():
     rng = np.random.default_rng(40)
     for _ in range(300):
@@ -287,18 +298,18 @@ def test_several_pairs_at_once(seed):
 @pytest.mark.parametrize("kind", AXES)
 def test_layouts_for_bounded_memory(kind, monkeypatch):
     """However few groups of steps are held at a time, and however many steps a group has."""
-    calls, entries = [], _kernels.tiled.entries
+    calls, entries, equi = [], _kernels.tiled.entries, _kernels.ranked.equi
 
-    def counted(*given):
-        calls.append(given)
-        return entries(*given)
+    def counted(kernel):
+        return lambda *given: calls.append(given) or kernel(*given)
 
     for asked in searches(80, 60, kind, (40, 200)):
         matrix, groups = asked.matrix(), len(asked.steps.layout.masters)
         for at_once in (1, 2, 3):
             calls.clear()
             with monkeypatch.context() as small:
-                small.setattr(_kernels.tiled, "entries", counted)
+                small.setattr(_kernels.tiled, "entries", counted(entries))
+                small.setattr(_kernels.ranked, "equi", counted(equi))
                 small.setattr(module, "AT_ONCE", at_once * asked.n + asked.n - 1)
                 assert np.array_equal(asked.matrix(), matrix, equal_nan=True)
             whole = len(asked.steps) <= at_once
@@ -317,7 +328,7 @@ def laid(room, counts):
 @pytest.mark.parametrize("seed", range(2))
 def test_bounds_hold(seed):
     """That of k rows from below is exact for k = 2, and never too small for others."""
-    xlogx, room, loose = xlogx_table(MOST), _kernels.tiled._scratch(40, 130, 13), 0
+    xlogx, room, loose = xlogx_table(MOST), _kernels.tiled.scratch(40, 130, 13), 0
     for counts, k_max in tables(20 + seed, 500):
         columns, rows = counts.shape
         k_max = min(k_max, rows, 13)
@@ -347,7 +358,7 @@ def test_bounds_hold(seed):
 def test_what_is_known_may_lie_anywhere(seed):
     """Below the largest entry of a step by a unit in the last place, above it, or far away."""
     xlogx, factors = xlogx_table(MOST), np.log2(np.maximum(np.arange(14), 1))
-    room, back = (_kernels.tiled._scratch(40, 130, 13) for _ in range(2))
+    room, back = (_kernels.tiled.scratch(40, 130, 13) for _ in range(2))
     rooms = room, back, np.empty(14)
     beyond_two = 0
     for counts, k_max in tables(30 + seed, 250):

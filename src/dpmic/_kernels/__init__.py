@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("counting", "critics", "large", "partitions", "segmentation", "tiled")
+_MODULES = ("counting", "critics", "large", "partitions", "ranked", "segmentation", "tiled")
 
 
 def __getattr__(name: str) -> ModuleType:

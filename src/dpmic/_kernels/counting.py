@@ -8,18 +8,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._kernels._compile import compiled
+from dpmic._kernels._compile import compiled, inlined
 
 Edges = NDArray[np.int64]
 Parts = NDArray[np.int32]
 
 
-@compiled
+@inlined
 def part_of(edges: Edges) -> NDArray[np.int32]:
     """Return the part that each atom lies in."""
     part = np.empty(edges[-1], np.int32)
     for i in range(edges.size - 1):
-        part[edges[i] : edges[i + 1]] = i
+        for atom in range(edges[i], edges[i + 1]):
+            part[atom] = i
     return part
 
 
@@ -83,7 +84,8 @@ def refine(
     place = np.empty(last + 1, np.int32)  # of each edge among those of the refinement
     for g in range(groups):
         first, end = offsets[starts[g]], offsets[starts[g + 1]]
-        place[:] = 0
+        for atom in range(last + 1):
+            place[atom] = 0
         for e in range(first, end):
             place[edges[e]] = 1
         seen = -1

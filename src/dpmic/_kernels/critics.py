@@ -73,7 +73,9 @@ def two_rows(
     Also returns the threshold of each: the last cell of the lower row.
     """
     thresholds, n = sums.shape[1] - 1, float(sums[-1, -1])
-    most = np.max(np.diff(offsets)) - 1
+    most = 0
+    for k in range(offsets.size - 1):  # np.max and np.diff would take seconds to compile
+        most = max(most, offsets[k + 1] - offsets[k] - 1)
     ones, losses = np.empty((most, TILE)), np.empty((most, TILE))
     totals, values = np.empty(most), np.empty(TILE)
     best, where = np.full(offsets.size - 1, -np.inf), np.zeros(offsets.size - 1, np.int64)
@@ -135,7 +137,8 @@ def _minimise(
     left, right, probed = np.full(TILE, b - 1), np.full(TILE, a - 1), np.full(TILE, b - 1)
     at_left, at_right, found = np.empty(TILE), np.empty(TILE), np.empty(TILE)
     _objective(ones, losses, totals, columns, size, n, critics, lower, probed, at_left)
-    probed[:] = right
+    for t in range(size):
+        probed[t] = right[t]
     _objective(ones, losses, totals, columns, size, n, critics, lower, probed, at_right)
     for t in range(size):
         least_two = at_left[t] if at_left[t] < at_right[t] else at_right[t]

@@ -9,30 +9,76 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._kernels._compile import compiled
+from dpmic._kernels._compile import compiled, inlined
 
 Edges = NDArray[np.int64]
+
+
+@inlined
+def _rank(
+    values: NDArray[np.float64],
+    order: NDArray[np.int64],
+    atoms: NDArray[np.int32],
+    ends: NDArray[np.int64],
+) -> int:
+    """Set the rank of each value and the records before each rank; return how many ranks."""
+    rank, last = np.uint32(0), values[order[0]]
+    ends[0] = 0
+    for i in range(values.size):
+        record = np.uint64(order[i])  # unsigned, for the sake of speed
+        value = values[record]
+        rank += np.uint32(value != last)
+        last = value
+        atoms[record] = rank
+        ends[rank + 1] = i + 1
+    return rank + 1  # type: ignore[return-value]
 
 
 @compiled
 def ranks(
     values: NDArray[np.float64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the rank of each value, equal ones sharing theirs, the distinct values and ``ends``.
+    """Return the rank of each value, equal ones sharing theirs, the cuts below and ``ends``.
 
     ``order`` sorts the values; ``ends`` are the records before each distinct value, and all.
     """
-    atoms = np.empty(values.size, np.int32)
-    distinct, ends = np.empty(values.size), np.zeros(values.size + 1, np.int64)
-    rank = -1
-    for i in range(values.size):
-        value = values[order[i]]
-        if rank < 0 or value != distinct[rank]:
-            rank += 1
-            distinct[rank] = value
-        atoms[order[i]] = rank
-        ends[rank + 1] = i + 1
-    return atoms, distinct[: rank + 1].copy(), ends[: rank + 2].copy()
+    atoms, ends = np.empty(values.size, np.int32), np.empty(values.size + 1, np.int64)
+    size = _rank(values, order, atoms, ends)
+    distinct = np.empty(size)
+    for rank in range(size):
+        distinct[rank] = values[order[ends[rank]]]
+    return atoms, between(distinct), ends[: size + 1].copy()
+
+
+@compiled
+def rank_rows(
+    table: NDArray[np.float64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return ranks and ``ends`` of each row of a table, and how many ranks each has."""
+    rows, n = table.shape
+    atoms, ends = np.empty((rows, n), np.int32), np.empty((rows, n + 1), np.int64)
+    sizes = np.empty(rows, np.int64)
+    for row in range(rows):
+        sizes[row] = _rank(table[row], order[row], atoms[row], ends[row])
+    return atoms, ends, sizes
+
+
+@compiled
+def between(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, for each sorted value, a cut above the one before and not above itself.
+
+    Half of each is added up, since the sum of two large values may overflow; where no float
+    lies between two neighbours the upper one is the cut, and between equal ones there is none.
+    """
+    cuts = values.copy()
+    for i in range(1, values.size):
+        low, high = values[i - 1], values[i]
+        middle = low / 2 + high / 2
+        if low == high:
+            cuts[i] = np.nan
+        elif middle > low:
+            cuts[i] = middle
+    return cuts
 
 
 @compiled
@@ -88,9 +134,14 @@ def equipartitions(
         most += min(size, atoms) + 1
     edges, offsets = np.empty(most, np.int64), np.zeros(sizes.size + 1, np.int64)
     for i in range(sizes.size):
-        apart = finest and atoms <= sizes[i]
-        own = np.arange(atoms + 1) if apart else equipartition(ends, sizes[i], slack)
-        for e in range(own.size):  # a slice would take seconds to compile
-            edges[offsets[i] + e] = own[e]
-        offsets[i + 1] = offsets[i] + own.size
+        first = offsets[i]
+        if finest and atoms <= sizes[i]:
+            offsets[i + 1] = first + atoms + 1
+            for atom in range(atoms + 1):
+                edges[first + atom] = atom
+        else:
+            own = equipartition(ends, sizes[i], slack)
+            offsets[i + 1] = first + own.size
+            for e in range(own.size):  # a slice would take seconds to compile
+                edges[first + e] = own[e]
     return edges[: offsets[-1]], offsets

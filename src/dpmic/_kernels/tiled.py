@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._kernels._compile import compiled
+from dpmic._kernels._compile import compiled, inlined
 from dpmic._kernels._vectors import LANES, WIDE, advance_narrow, advance_wide
 
 Table = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Workspace(NamedTuple):
     found: Table  # [k]
 
 
-@compiled
+@inlined
 def _start(
     space: Workspace, low: int, high: int, columns: int, xlogx: Table, rows: int, s: int
 ) -> None:
@@ -53,7 +53,7 @@ def _start(
         t += LANES
 
 
-@compiled
+@inlined
 def _tails(tails: Table, cumulative: Counts, columns: int, rows: int, xlogx: Table) -> None:
     """Set w(s, rows) for every start s."""
     total = cumulative[columns]
@@ -65,7 +65,7 @@ def _tails(tails: Table, cumulative: Counts, columns: int, rows: int, xlogx: Tab
             tails[s] += xlogx[np.uint32(column[rows] - column[s])]
 
 
-@compiled
+@inlined
 def _largest_sum(one: Table, other: Table) -> float:
     """Return the largest of the sums; two at a time, since comparisons wait for each other."""
     most, least = -np.inf, one.size % 2
@@ -78,17 +78,25 @@ def _largest_sum(one: Table, other: Table) -> float:
     return max(most, second)
 
 
-@compiled
+@inlined
+def _clear(best: Table, rows: int, ends: int) -> None:
+    """Forget all sums; no row has been made of no master row."""
+    for k in range(rows):  # here and below: slices take long to compile
+        for t in range(ends):
+            best[k, t] = -np.inf
+    best[0, 0] = 0.0
+
+
+@inlined
 def _begin(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
     """Set best[1, t], the sum of a single row, and w(s, rows) for every start."""
-    space.best[:k_max, : rows + LANES] = -np.inf
-    space.best[0, 0] = 0.0
+    _clear(space.best, k_max, rows + LANES)
     _start(space, 1, 2, columns, xlogx, rows, 0)
     _tails(space.tails, space.cumulative, columns, rows, xlogx)
 
 
 @compiled
-def _search(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
+def search(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) -> None:
     """Set found[k], the most that k rows can add up to, for k = 2 .. k_max."""
     _, best, tails, found = space
     _begin(space, columns, rows, k_max, xlogx)
@@ -100,8 +108,8 @@ def _search(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table)
     found[k_max] = _largest_sum(best[k_max - 1, 1:rows], tails[1:rows])
 
 
-@compiled
-def _scratch(columns: int, rows: int, k_max: int) -> Workspace:
+@inlined
+def scratch(columns: int, rows: int, k_max: int) -> Workspace:
     """Allocate for the searches of tables of at most so many columns and rows."""
     wide = 2 * (rows + LANES + 1)  # vectors run past the last end by less than one of them
     return Workspace(
@@ -112,7 +120,7 @@ def _scratch(columns: int, rows: int, k_max: int) -> Workspace:
     )
 
 
-@compiled
+@inlined
 def _constant(space: Workspace, columns: int, rows: int, xlogx: Table) -> tuple[int, float]:
     """Return n and what information has besides the sum over rows: f(n) - sum_j f(c_j)."""
     n = space.cumulative[columns, rows]
@@ -122,12 +130,26 @@ def _constant(space: Workspace, columns: int, rows: int, xlogx: Table) -> tuple[
     return n, constant
 
 
-@compiled
-def _bits(bits: Table, space: Workspace, columns: int, rows: int, xlogx: Table) -> None:
+@inlined
+def set_bits(bits: Table, space: Workspace, columns: int, rows: int, xlogx: Table) -> None:
     """Turn sums into information; more rows than the master has are worth what all of it is."""
     n, constant = _constant(space, columns, rows, xlogx)
     for k in range(2, bits.size):
         bits[k] = (space.found[min(k, rows)] + constant) / n
+
+
+@inlined
+def _lay(space: Workspace, counts: Counts) -> None:
+    """Cumulate a table of counts."""
+    cumulative, (columns, rows) = space.cumulative, counts.shape
+    for t in range(rows + LANES):
+        cumulative[columns, t] = 0
+    for j in range(columns):
+        cumulative[j, 0] = 0
+        for t in range(rows + LANES - 1):  # past the last end each row goes on, for vectors
+            more = counts[j, t] if t < rows else 0
+            cumulative[j, t + 1] = cumulative[j, t] + more
+            cumulative[columns, t + 1] += cumulative[j, t + 1]
 
 
 @compiled
@@ -135,25 +157,40 @@ def information(counts: Counts, k_max: int, xlogx: Table) -> Table:
     """Return the largest mutual information, in bits, for each number of rows up to k_max."""
     columns, rows = counts.shape
     bits = np.zeros(k_max + 1)
-    if rows == 1:
-        return bits
-    most = min(k_max, rows)
-    space = _scratch(columns, rows, most)
-    cumulative = space.cumulative
-    cumulative[columns] = 0
-    for j in range(columns):
-        cumulative[j, 0] = 0
-        for t in range(rows):
-            cumulative[j, t + 1] = cumulative[j, t] + counts[j, t]
-            cumulative[columns, t + 1] += cumulative[j, t + 1]
-        cumulative[j, rows + 1 :] = cumulative[j, rows]
-    cumulative[columns, rows + 1 :] = cumulative[columns, rows]
-    _search(space, columns, rows, most, xlogx)
-    _bits(bits, space, columns, rows, xlogx)
+    if rows > 1:
+        space = scratch(columns, rows, min(k_max, rows))
+        _lay(space, counts)
+        search(space, columns, rows, min(k_max, rows), xlogx)
+        set_bits(bits, space, columns, rows, xlogx)
     return bits
 
 
 @compiled
+def trace(counts: Counts, k: int, xlogx: Table) -> Indices:
+    """Return the edges, in master rows, of the best partition into k rows."""
+    columns, rows = counts.shape
+    k = min(k, rows)
+    edges = np.zeros(k + 1, np.int64)
+    edges[k] = rows
+    if k == 1:
+        return edges
+    space = scratch(columns, rows, k)
+    _lay(space, counts)
+    search(space, columns, rows, k, xlogx)
+    cumulative, best = space.cumulative, space.best
+    for level in range(k, 1, -1):
+        t, most = edges[level], -np.inf
+        for s in range(level - 1, t):
+            w = -xlogx[cumulative[columns, t] - cumulative[columns, s]]
+            for j in range(columns):
+                w += xlogx[cumulative[j, t] - cumulative[j, s]]
+            if best[level - 1, s] + w > most:
+                most = best[level - 1, s] + w
+                edges[level - 1] = s
+    return edges
+
+
+@inlined
 def _cumulate(table: Counts, columns: int, rows: int) -> None:
     """Cumulate counts along both axes, from 1 on."""
     for u in range(1, columns + 1):
@@ -163,19 +200,19 @@ def _cumulate(table: Counts, columns: int, rows: int) -> None:
             table[u, t] = table[u - 1, t] + along
 
 
-@compiled
+@inlined
 def _prefix(table: Counts, fixed: Counts, free: Counts, columns: int, rows: int) -> None:
     """Count records in (refined column, master row), cumulated along both axes from 1 on."""
-    table[: columns + 1, : rows + 1] = 0
+    for u in range(columns + 1):
+        for t in range(rows + 1):
+            table[u, t] = 0
     for record in range(fixed.size):
         table[np.uint32(fixed[record] + 1), np.uint32(free[record] + 1)] += 1
     _cumulate(table, columns, rows)
 
 
-@compiled
-def _merge(
-    cumulative: Counts, table: Counts, edges: Counts, rows: int, reverse: bool = False
-) -> None:
+@inlined
+def _merge(cumulative: Counts, table: Counts, edges: Counts, rows: int, reverse: bool) -> None:
     """Set C[j, t] of one step's columns from the refinement's; the last row is T.
 
     In reverse the master's last row comes first. Behind the last end each row is continued, for
@@ -192,20 +229,46 @@ def _merge(
         else:
             for t in range(rows + 1):
                 row[t] = after[t] - before[t]
-        row[rows + 1 : rows + LANES] = row[rows]
+        for t in range(rows + 1, rows + LANES):
+            row[t] = row[rows]
 
 
-@compiled
+@inlined
 def _allocated(left: Cut, right: Cut, most: int) -> tuple[Counts, Workspace]:
     """Allocate for the table and the searches of any pair, in both orientations."""
     width = height = columns = 0
     for cut in (left, right):
-        width = max(width, max(cut.columns.sizes.ravel()))
-        height = max(height, max(cut.masters.sizes.ravel()))
-        for offsets in cut.columns.offsets:
-            for i in range(offsets.size - 1):
-                columns = max(columns, offsets[i + 1] - offsets[i] - 1)
-    return np.empty((width + 1, height + 1), np.int32), _scratch(columns, height, most)
+        sizes, heights, offsets = cut.columns.sizes, cut.masters.sizes, cut.columns.offsets
+        for v in range(sizes.shape[0]):
+            for g in range(sizes.shape[1]):
+                width, height = max(width, sizes[v, g]), max(height, heights[v, g])
+            for i in range(offsets.shape[1] - 1):
+                columns = max(columns, offsets[v, i + 1] - offsets[v, i] - 1)
+    return np.empty((width + 1, height + 1), np.int32), scratch(columns, height, most)
+
+
+@inlined
+def one_way(
+    bits: Table, fixed: Any, free: Any, starts: Indices, k_max: Indices, table: Counts,
+    space: Workspace, xlogx: Table,
+) -> None:  # fmt: skip
+    """Set the largest information [step, k] with one variable cut into columns.
+
+    ``fixed`` has its parts, sizes, edges and offsets, and ``free`` the parts and sizes of the
+    other's masters: what `entries` takes, of one variable each.
+    """
+    parts, sizes, edges, offsets = fixed
+    masters, heights = free
+    for g in range(starts.size - 1):
+        rows = heights[g]
+        if rows == 1:
+            continue
+        _prefix(table, parts[g], masters[g], sizes[g], rows)
+        for i in range(starts[g], starts[g + 1]):
+            columns = edges[offsets[i] : offsets[i + 1]]
+            _merge(space.cumulative, table, columns, rows, False)
+            search(space, columns.size - 1, rows, min(k_max[i], rows), xlogx)
+            set_bits(bits[i, : k_max[i] + 1], space, columns.size - 1, rows, xlogx)
 
 
 @compiled
@@ -240,17 +303,9 @@ def entries(
             (0, left.columns, x, right.masters, y),
             (1, right.columns, y, left.masters, x),
         ):
-            for g in range(starts.size - 1):
-                rows = free.sizes[v, g]
-                if rows == 1:
-                    continue
-                _prefix(table, fixed.parts[u, g], free.parts[v, g], fixed.sizes[u, g], rows)
-                for i in range(starts[g], starts[g + 1]):
-                    edges = fixed.edges[u, fixed.offsets[u, i] : fixed.offsets[u, i + 1]]
-                    _merge(space.cumulative, table, edges, rows)
-                    _search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
-                    found = bits[orientation, pair, i, : k_max[i] + 1]
-                    _bits(found, space, edges.size - 1, rows, xlogx)
+            columns = fixed.parts[u], fixed.sizes[u], fixed.edges[u], fixed.offsets[u]
+            masters = free.parts[v], free.sizes[v]
+            one_way(bits[orientation, pair], columns, masters, starts, k_max, table, space, xlogx)
     return bits
 
 
@@ -264,9 +319,11 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
     (size, width, height), steps, most = tables.shape, k_max.size, max(k_max)
     side = max(width, height) + 1
     cumulated, table = np.zeros((side, side), np.int32), np.empty((side, side), np.int32)
-    space, bits = _scratch(side, side, most), np.zeros((2, size, steps, most + 1))
+    space, bits = scratch(side, side, most), np.zeros((2, size, steps, most + 1))
     for index in range(size):
-        cumulated[1 : width + 1, 1 : height + 1] = tables[index]
+        for u in range(width):
+            for t in range(height):
+                cumulated[u + 1, t + 1] = tables[index, u, t]
         _cumulate(cumulated, width, height)
         for orientation, fixed, free in ((0, x, y), (1, y, x)):
             for g in range(starts.size - 1):
@@ -280,10 +337,10 @@ def tabled(tables: Indices, x: Any, y: Any, starts: Indices, k_max: Indices, xlo
                         for t in range(rows + 1):
                             at = (master[t], u) if orientation else (u, master[t])
                             table[u, t] = cumulated[at]
-                    _merge(space.cumulative, table, edges, rows)
-                    _search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
+                    _merge(space.cumulative, table, edges, rows, False)
+                    search(space, edges.size - 1, rows, min(k_max[i], rows), xlogx)
                     found = bits[orientation, index, i, : k_max[i] + 1]
-                    _bits(found, space, edges.size - 1, rows, xlogx)
+                    set_bits(found, space, edges.size - 1, rows, xlogx)
     return bits
 
 
@@ -302,8 +359,7 @@ def _bound(space: Workspace, columns: int, rows: int, k_max: int, xlogx: Table) 
         row = cumulative[j]
         for block in range(blocks + LANES):
             row[behind + block] = row[min((block + 1) * LANES, rows)]
-    best[: k_max + 1, : behind + blocks + LANES] = -np.inf
-    best[0, 0] = 0.0
+    _clear(best, k_max + 1, behind + blocks + LANES)
     _start(space, 1, 2, columns, xlogx, rows, 0)
     for s in range(1, rows):
         first = behind + s // LANES
@@ -342,7 +398,7 @@ def _search_above(
         found[k] = _largest_sum(best[k - 1, 1:rows], tails[1:rows])
 
 
-@compiled
+@inlined
 def _raised(floor: float, task: Any, workspaces: Any, logs: Table, xlogx: Table) -> float:
     """Return the largest of what is known and the normalised entries of one step."""
     table, edges, rows, k_max = task
@@ -352,7 +408,7 @@ def _raised(floor: float, task: Any, workspaces: Any, logs: Table, xlogx: Table)
     if k_max > 2:
         _bound(back, columns, rows, k_max, xlogx)
     else:
-        _search(back, columns, rows, 2, xlogx)
+        search(back, columns, rows, 2, xlogx)
     n, constant = _constant(back, columns, rows, xlogx)
     floor = max(floor, (back.found[2] + constant) / n / logs[2])
     promising = False
@@ -360,7 +416,7 @@ def _raised(floor: float, task: Any, workspaces: Any, logs: Table, xlogx: Table)
         needed[k] = (floor * logs[k] - MARGIN) * n - constant
         promising |= back.found[k] > needed[k]
     if promising:
-        _merge(space.cumulative, table, edges, rows)
+        _merge(space.cumulative, table, edges, rows, False)
         _search_above(space, back.best, needed, columns, rows, k_max, xlogx)
         for k in range(3, k_max + 1):
             floor = max(floor, (space.found[k] + constant) / n / logs[k])
@@ -380,7 +436,7 @@ def largest(
     most, groups = max(k_max), starts.size - 1
     table, space = _allocated(left, right, most)
     back, needed = (
-        _scratch(space.cumulative.shape[0] - 1, space.tails.size, most),
+        scratch(space.cumulative.shape[0] - 1, space.tails.size, most),
         np.empty(most + 1),
     )
     scores = np.zeros(pairs.shape[0])

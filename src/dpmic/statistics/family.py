@@ -25,7 +25,7 @@ from dpmic.statistics.fixed_grids import (
 )
 from dpmic.statistics.grids import Axis, MassAxis, NominalAxis, RangeAxis, Steps, steps
 from dpmic.statistics.maps import Axes, Map
-from dpmic.statistics.search import NominalSearch, Search
+from dpmic.statistics.search import ClumpedSearch, NominalSearch, Search
 from dpmic.statistics.sources import Counting
 
 Floats = NDArray[np.float64]
@@ -382,7 +382,7 @@ class Method:
     def search(self, x: Axis, y: Axis, limits: Limits) -> Search:
         """Return the search of a pair, for MICr of axes that were cut for numbers."""
         if self.statistic == "mic":
-            return Search.of(x, y, self.steps(limits), clumped=True)
+            return ClumpedSearch.of(x, y, self.steps(limits))
         return Search.between(x, y, limits)
 
     def between(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -46,7 +46,8 @@ class Layout:
 
     ``order`` lists the numbers of the steps, group after group. Group g is
     ``order[starts[g] : starts[g + 1]]``. ``columns`` and ``rows`` are those of each step in that
-    order, and ``entries`` all (step, number of rows) in that order.
+    order, and ``entries`` all (step, number of rows) in that order. ``arrays`` are what
+    `dpmic._kernels.ranked.equi` takes.
     """
 
     masters: tuple[float, ...]
@@ -55,6 +56,7 @@ class Layout:
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
     entries: tuple[NDArray[np.intp], ...]
+    arrays: tuple[NDArray[np.int64], ...]
 
 
 class Steps(tuple[Step, ...]):
@@ -80,6 +82,18 @@ class Steps(tuple[Step, ...]):
         """All of them, by master."""
         return self.layouts(len(self))[0]
 
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Columns, rows and master of each step, for the kernel that merges clumps."""
+        columns, rows, masters, _ = zip(*map(astuple, self), strict=True)
+        return np.stack((columns, rows, _finite(masters)))
+
+    @cached_property
+    def logs(self) -> Floats:
+        """log2 k, which normalises an entry, for every k from 1 on; 0 for k = 0."""
+        most = max(max(step.columns, step.rows) for step in self)
+        return np.log2(np.maximum(np.arange(most + 1), 1))
+
     def layouts(self, most: int) -> list[Layout]:
         """Group steps by their master, with at most ``most`` masters in each layout."""
         members: dict[float, list[int]] = {}
@@ -96,7 +110,14 @@ class Steps(tuple[Step, ...]):
         entries = np.nonzero((numbers >= 2) & (numbers <= rows[:, None]))
         starts = np.cumsum([0, *map(len, own)])
         columns = tuple(self[i].columns for i in order)
-        return Layout(masters, columns, order, starts, rows, entries)
+        each = np.arange(len(masters) + 1)  # a group of its own for each master
+        arrays = np.array(columns), _finite(masters), order, starts, each, rows
+        return Layout(masters, columns, order, starts, rows, entries, arrays)
+
+
+def _finite(sizes: tuple[float, ...]) -> NDArray[np.int64]:
+    """Return sizes as integers; a master may be infinite, and no axis has as many atoms."""
+    return np.minimum(sizes, 2.0**31).astype(np.int64)
 
 
 @lru_cache(maxsize=64)
@@ -213,8 +234,8 @@ class MassAxis:
     @classmethod
     def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
         """Let records with the same value stay together."""
-        atoms, distinct, ends = _kernels.partitions.ranks(values, np.argsort(values))
-        return cls(atoms, _between(distinct), ends, slack)
+        atoms, starts, ends = _kernels.partitions.ranks(values, np.argsort(values))
+        return cls(atoms, starts, ends, slack)
 
     @classmethod
     def ranked(cls, values: Floats, priorities: NDArray[np.integer[Any]]) -> MassAxis:
@@ -222,7 +243,8 @@ class MassAxis:
         order = np.lexsort((priorities, values))
         atoms = np.empty(values.size, np.int32)
         atoms[order] = np.arange(values.size, dtype=np.int32)
-        return cls(atoms, _between(values[order]), np.arange(values.size + 1))
+        starts = _kernels.partitions.between(values[order])
+        return cls(atoms, starts, np.arange(values.size + 1))
 
     @property
     def free(self) -> MassAxis:
@@ -244,9 +266,8 @@ class MassAxis:
 
     def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
         """Cut into several numbers of parts at once."""
-        finite = np.minimum(sizes, 2.0**31).astype(np.int64)  # a master may be infinite
         cut: tuple[Edges, Edges] = _kernels.partitions.equipartitions(
-            self.ends, finite, self.slack, masters
+            self.ends, _finite(sizes), self.slack, masters
         )
         return cut
 
@@ -412,16 +433,3 @@ def _fractions(size: int) -> Floats:
     partitions that share a cut share it exactly.
     """
     return np.arange(1, size) / size
-
-
-def _between(values: Floats) -> Floats:
-    """Return, for each sorted value, a cut above the one before and not above itself.
-
-    Half of each is added up, since the sum of two large values may overflow; where no float
-    lies between two neighbours the upper one is the cut, and between equal ones there is none.
-    """
-    cuts = values.copy()
-    middle = values[:-1] / 2 + values[1:] / 2
-    cuts[1:] = np.where(middle > values[:-1], middle, values[1:])
-    cuts[1:][values[1:] == values[:-1]] = np.nan
-    return cuts

@@ -207,6 +207,31 @@ class CutAxes(NamedTuple):
         )
 
 
+class RankedAxes(NamedTuple):
+    """Axes by mass of the same records, for the kernel that merges clumps.
+
+    ``atoms[axis]`` are the ranks of records, ``order[axis]`` sorts records by them, and
+    ``ends[axis, : sizes[axis] + 1]`` are the records before each rank, and all.
+    """
+
+    atoms: NDArray[np.int32]
+    order: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def ranked(cls, table: Floats) -> RankedAxes:
+        """Rank each row of a table."""
+        order = np.argsort(table, axis=1)
+        atoms, ends, sizes = _kernels.partitions.rank_rows(table, order)
+        return cls(atoms, order, ends, sizes)
+
+    @classmethod
+    def of(cls, axes: Sequence[MassAxis]) -> RankedAxes:
+        """Put axes on top of each other."""
+        return cls.ranked(np.stack([axis.atoms for axis in axes]).astype(np.float64))
+
+
 def _refined(axis: Axis, sizes: tuple[float, ...], starts: Edges, *, masters: bool) -> Any:
     """Cut an axis by each group's common refinement: parts, sizes, edges and offsets."""
     edges, offsets = axis.partitions(sizes, masters=masters)

@@ -20,6 +20,7 @@ from dpmic.statistics.fixed_grids import CountTableRecords, RangeGrids
 from dpmic.statistics.grids import (
     Axis,
     Layout,
+    MassAxis,
     NominalAxis,
     RangeAxis,
     Step,
@@ -28,7 +29,13 @@ from dpmic.statistics.grids import (
     steps,
 )
 from dpmic.statistics.maps import Map, range_maps
-from dpmic.statistics.records import ClumpedRecords, CutAxes, HistogramRecords, Records
+from dpmic.statistics.records import (
+    ClumpedRecords,
+    CutAxes,
+    HistogramRecords,
+    RankedAxes,
+    Records,
+)
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +47,9 @@ BUDGET = 2**26
 
 ALONE = np.zeros((1, 2), np.int64)
 """The only pair of one axis and one axis."""
+
+AS_ONE = np.array([[0, 1]])
+"""The only pair of two axes."""
 
 TIE = 1e-12
 """Entries this close to the largest count as equal to it: float64 cannot tell them apart."""
@@ -66,10 +76,9 @@ class Search:
     steps: Steps
 
     @classmethod
-    def of(cls, x: Axis, y: Axis, plan: Steps, *, clumped: bool = False) -> Self:
-        """Search records in memory; with clumps the masters are those of 2011 (axes by mass)."""
-        records: Any = ClumpedRecords if clumped else Records
-        return cls(records(x, y.free), records(y, x.free), plan)
+    def of(cls, x: Axis, y: Axis, plan: Steps) -> Self:
+        """Search records in memory."""
+        return cls(Records(x, y.free), Records(y, x.free), plan)
 
     @staticmethod
     def by_range(x: Floats, y: Floats, box: tuple[Domain, Domain], limits: Limits) -> Search:
@@ -149,7 +158,7 @@ class Search:
 
     def matrix(self) -> Floats:
         """Return the matrix; entry [k - 2, l - 2] is NaN where k * l exceeds B."""
-        return self.merge(*self._both())
+        return np.fmax(*self._both())
 
     def run(self) -> tuple[Floats, Grid]:
         """Return the matrix and the grid of its largest entry.
@@ -157,8 +166,8 @@ class Search:
         Of equal largest entries the grid with the fewest cells is taken.
         """
         first, second = self._both()
-        matrix = self.merge(first, second)
-        k, l = _smallest_best(matrix)
+        matrix = np.fmax(first, second, order="C")
+        k, l = _kernels.ranked.smallest_best(matrix, TIE)
         if first[k - 2, l - 2] == matrix[k - 2, l - 2]:
             x, y = self._cuts(self.by_x, self.steps, columns=l, rows=k)
         else:
@@ -167,47 +176,29 @@ class Search:
 
     def _both(self) -> tuple[Floats, Floats]:
         """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
-        size = len(self.steps)
-        bits, columns = np.full((2, size, size), np.nan), np.empty((2, size), np.int64)
-        (self._by_group if self.by_x.shared else self._one_by_one)(bits, columns)
-        # Rounding may leave [0, 1] by a unit in the last place.
-        by_x, by_y = (
-            np.clip(own / np.log2(self.parts(cut)), 0.0, 1.0)
-            for own, cut in zip(bits, columns, strict=True)
-        )
-        return by_x, by_y.T
+        size, x, y = len(self.steps), self.by_x.fixed, self.by_y.fixed
+        if not self.by_x.shared:
+            return _apart(self._one_by_one())
+        most = max(AT_ONCE // self.n, 1)  # of the groups of steps
+        if size <= most and isinstance(x, MassAxis) and isinstance(y, MassAxis):
+            axes = (x.atoms, x.ends, x.slack), (y.atoms, y.ends, y.slack)
+            arrays, xlogx = self.steps.layout.arrays, xlogx_table(self.n)
+            by_x, by_y = _kernels.ranked.equi(*axes, arrays, self.steps.logs, xlogx)
+            return by_x, by_y
+        bits = np.full((2, 1, size, size), np.nan)
+        for layout in (self.steps.layout,) if size <= most else self.steps.layouts(most):
+            left, right = CutAxes.of([x], layout), CutAxes.of([y], layout)
+            _information(left, right, ALONE, layout, bits, self.n)
+        return _apart(bits[:, 0])
 
-    def merge(self, by_x: Floats, by_y: Floats) -> Floats:
-        """Take the larger of two entries, so that x and y may be exchanged."""
-        return np.fmax(by_x, by_y)
-
-    def parts(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return min(k, l), whose logarithm normalises the entry [k - 2, l - 2].
-
-        Ties can leave fewer than l ``columns``, and fewer than k rows; the others are then
-        empty, and count.
-        """
-        sizes = np.arange(2, columns.size + 2)
-        return np.minimum(sizes, sizes[:, None])
-
-    def _by_group(self, bits: Floats, columns: NDArray[np.int64]) -> None:
-        """Set the information [orientation, rows - 2, step] and the columns of every step."""
-        most = max(AT_ONCE // self.n, 1)
-        at_once = len(self.steps) <= most
-        for layout in (self.steps.layout,) if at_once else self.steps.layouts(most):
-            x, y = (CutAxes.of([records.fixed], layout) for records in (self.by_x, self.by_y))
-            _information(x, y, ALONE, layout, bits[:, None], self.n)
-            for own, cut in zip(columns, (x, y), strict=True):
-                offsets = cut.columns.offsets[0]
-                own[layout.order] = offsets[1:] - offsets[:-1] - 1
-
-    def _one_by_one(self, bits: Floats, columns: NDArray[np.int64]) -> None:
-        """Do the same with a table of counts for every step."""
+    def _one_by_one(self) -> Floats:
+        """Return information [orientation, rows - 2, step] from a table of counts for each step."""
+        bits = np.full((2, len(self.steps), len(self.steps)), np.nan)
         for orientation, records in enumerate((self.by_x, self.by_y)):
             for i, step in enumerate(self.steps):
-                table = records.count(step).table
-                columns[orientation, i] = table.shape[0]
-                bits[orientation, : step.rows - 1, i] = self._found(table, step)[2:]
+                found = self._found(records.count(step).table, step)
+                bits[orientation, : step.rows - 1, i] = found[2:]
+        return bits
 
     def _found(self, table: NDArray[Any], step: Step) -> Floats:
         """Return the largest information of a step's table for each number of rows."""
@@ -231,9 +222,30 @@ class Search:
         if counted.table.dtype == np.int64:
             best = _kernels.large.trace(counted.table, rows)
         else:
-            best = _kernels.segmentation.trace(counted.table, rows, xlogx_table(self.n))
+            best = _kernels.tiled.trace(counted.table, rows, xlogx_table(self.n))
         searched = records.free.cuts(counted.free_edges[best])
         return records.fixed.cuts(counted.fixed_edges), searched
+
+
+@dataclass(frozen=True)
+class ClumpedSearch(Search):
+    """The search of 2011, whose masters are superclumps, of axes by mass."""
+
+    by_x: ClumpedRecords
+    by_y: ClumpedRecords
+
+    @classmethod
+    def of(cls, x: Axis, y: Axis, plan: Steps) -> Self:
+        """Search records in memory."""
+        assert isinstance(x, MassAxis)
+        assert isinstance(y, MassAxis)
+        return cls(ClumpedRecords(x, y), ClumpedRecords(y, x), plan)
+
+    def _both(self) -> tuple[Floats, Floats]:
+        """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
+        axes = RankedAxes.of((self.by_x.fixed, self.by_y.fixed))
+        by_x, by_y = clumped_entries(axes, AS_ONE, self.steps, occupied=False)[:, 0]
+        return by_x, by_y
 
 
 @dataclass(frozen=True)
@@ -344,6 +356,18 @@ def pair_matrices(
         yield matrices(cut, cut, np.array([pair]), plan, n)[0]
 
 
+def clumped_entries(
+    axes: RankedAxes, pairs: NDArray[np.int64], plan: Steps, *, occupied: bool
+) -> Floats:
+    """Return the entries [orientation, pair, rows of y - 2, columns of x - 2] with clumps.
+
+    With ``occupied`` those are normalised by the columns that ties have left.
+    """
+    xlogx = xlogx_table(axes.atoms.shape[1])
+    found: Floats = _kernels.ranked.clumped(axes, pairs, plan.table, plan.logs, xlogx, occupied)
+    return found
+
+
 def _information(
     left: CutAxes,
     right: CutAxes,
@@ -366,17 +390,19 @@ def normalised(bits: Floats) -> Floats:
 
     The larger of both orientations, so that x and y may be exchanged.
     """
-    parts = np.arange(2, bits.shape[-1] + 2)
-    entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
-    merged: Floats = np.fmax(entries[0], entries[1].swapaxes(1, 2))
+    merged: Floats = np.fmax(*_apart(bits))
     return merged
 
 
-def _smallest_best(matrix: Floats) -> tuple[int, int]:
-    """Return (k, l) of the largest entry; of nearly equal ones, that with the fewest cells."""
-    i, j = np.nonzero(matrix >= np.nanmax(matrix) - TIE)
-    fewest = np.lexsort((i, (i + 2) * (j + 2)))[0]
-    return int(i[fewest]) + 2, int(j[fewest]) + 2
+def _apart(bits: Floats) -> tuple[Floats, Floats]:
+    """Return the entries [..., rows of y - 2, columns of x - 2] of both orientations.
+
+    They are normalised by log2 min(k, l): ties can leave fewer than l columns or k rows, and the
+    others are then empty, and count. Rounding may leave [0, 1] by a unit in the last place.
+    """
+    parts = np.arange(2, bits.shape[-1] + 2)
+    entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
+    return entries[0], entries[1].swapaxes(-1, -2)
 
 
 @lru_cache(maxsize=8)

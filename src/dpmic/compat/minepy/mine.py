@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,10 +15,10 @@ from dpmic import _validate
 from dpmic._validate import MAX_B, MAX_MASTER, Limits
 from dpmic.data import LEAST_RECORDS
 from dpmic.errors import InputError, ParameterError, safe_repr
-from dpmic.results import Score
-from dpmic.statistics.family import scored
-from dpmic.statistics.grids import MassAxis, steps
-from dpmic.statistics.search import Search
+from dpmic.results import MineStatistics
+from dpmic.statistics.grids import steps
+from dpmic.statistics.records import RankedAxes
+from dpmic.statistics.search import AS_ONE, clumped_entries
 
 __all__ = ["MINE", "cstats", "pstats"]
 
@@ -26,6 +27,9 @@ Estimator = Literal["mic_approx", "mic_e"]
 
 NOT_A_TIME = -(2.0**63)
 """What numpy makes of a missing date."""
+
+AT_ONCE = 2**18
+"""Entries of matrices that are searched in one call: 4 MB, and about a second."""
 
 CALLER = 4
 """The ``stacklevel`` of warnings: each is two calls below what the user called."""
@@ -41,6 +45,13 @@ class ParameterTypeError(ParameterError, TypeError):
 
 class EstimatorError(ParameterError, KeyError):
     """There is no such estimator; minepy raises a KeyError."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Matrix(MineStatistics):
+    """A matrix, and what is read off it."""
+
+    matrix: Floats
 
 
 class MINE:
@@ -78,18 +89,12 @@ class MINE:
             self._est = _validate.choice(est, "est", Estimator)
         except ParameterError as error:
             raise EstimatorError(error.value, error.reason, error.remedy) from None
-        self._score: Score | None = None
+        self._score: _Matrix | None = None
 
     def compute_score(self, x: ArrayLike, y: ArrayLike) -> None:
         """Compute the (equi)characteristic matrix of two arrays of the same length."""
-        a, b = _axis(x, "x"), _axis(y, "y")
-        if a.atoms.size != b.atoms.size:
-            raise InputError(
-                "x, y",
-                f"shape mismatch: x has {a.atoms.size} values and y has {b.atoms.size}",
-                "pass arrays of the same length",
-            )
-        (self._score,) = self._scores([(a, b)])
+        (matrices,) = self._matrices(_pair(x, y), AS_ONE)
+        self._score = _Matrix(matrices[0])
 
     def computed(self) -> bool:
         """Return whether there is a matrix."""
@@ -131,60 +136,45 @@ class MINE:
         """
         return [row[~np.isnan(row)] for row in self._computed().matrix]
 
-    def _computed(self) -> Score:
+    def _computed(self) -> _Matrix:
         if self._score is None:
             raise InputError("MINE", "no score computed", "call compute_score(x, y) first")
         return self._score
 
-    def _scores(self, pairs: Sequence[tuple[MassAxis, MassAxis]]) -> Iterator[Score]:
-        """Score pairs of axes of the same samples, one after the other."""
-        if not pairs:
+    def _matrices(self, table: Floats, pairs: NDArray[np.int64]) -> Iterator[Floats]:
+        """Search pairs of rows of a table with minepy's masters and limits, some at a time."""
+        if not len(pairs):
             return iter(())
-        limits = self._limits(pairs[0][0].atoms.size)
-        return (self._compute(x, y, limits) for x, y in pairs)
+        approx = self._est == "mic_approx"
+        plan = steps(self._limits(table.shape[1]), more_rows=approx)
+        size, axes = max(AT_ONCE // len(plan) ** 2, 1), RankedAxes.ranked(table)
+        parts = (pairs[first : first + size] for first in range(0, len(pairs), size))
+        found = (clumped_entries(axes, part, plan, occupied=True) for part in parts)
+        # On the diagonal minepy keeps what it finds last: the value with x fixed.
+        return (
+            np.fmax(*own) if approx else np.where(np.isnan(own[0]), own[1], own[0]) for own in found
+        )
 
     def _limits(self, n: int) -> Limits:
         """Return how far n samples are searched; more than n clumps there never are."""
         B = min(self._alpha, n) if self._alpha >= 4 else max(n**self._alpha, 4.0)
         c = min(self._c, n)
-        given = f"alpha = {self._alpha:g} and c = {self._c:g} with n = {n}"
         if n == 0:
             raise InputError("n = 0", "there is nothing to score", "pass at least 4 samples")
         if B < 4:
             reason = f"B = {B:g} cells, and the smallest grid has 4"
-            raise InputError(given, reason, "pass alpha=0.6, or at least 4 samples")
+            raise InputError(self._given(n), reason, "pass alpha=0.6, or at least 4 samples")
         if B > MAX_B or min(c * B / 2, n) > MAX_MASTER:
             reason = f"over {MAX_B} cells or {MAX_MASTER} clumps a search takes hours"
             remedy = "pass a smaller alpha" if B > MAX_B else "pass a smaller alpha or c"
-            raise ParameterError(given, f"B = {B:.6g}, and {reason}", remedy)
+            raise ParameterError(self._given(n), f"B = {B:.6g}, and {reason}", remedy)
         if n < LEAST_RECORDS:
             text = f"n = {n}: the score of fewer than {LEAST_RECORDS} samples means nothing"
             warnings.warn(text, RuntimeWarning, stacklevel=CALLER)
         return Limits(B, c, "minepy")
 
-    def _compute(self, x: MassAxis, y: MassAxis, limits: Limits) -> Score:
-        """Search two axes with minepy's masters, diagonal and limits."""
-        approx = self._est == "mic_approx"
-        kind = _Search if approx else _EquiSearch
-        search = kind.of(x, y, steps(limits, more_rows=approx), clumped=True)
-        return scored("mic" if approx else "mice", limits, search)
-
-
-class _Search(Search):
-    """The search for minepy's characteristic matrix."""
-
-    def parts(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return min(k, columns): minepy does not count the columns that ties leave empty."""
-        possible = np.minimum(np.arange(2, columns.size + 2)[:, None], columns)
-        return np.maximum(possible, 2)  # a single column has no information to normalise
-
-
-class _EquiSearch(_Search):
-    """The search for minepy's equicharacteristic matrix."""
-
-    def merge(self, by_x: Floats, by_y: Floats) -> Floats:
-        """Keep, on the diagonal, what minepy finds last: the value with x fixed."""
-        return np.where(np.isnan(by_x), by_y, by_x)
+    def _given(self, n: int) -> str:
+        return f"alpha = {self._alpha:g} and c = {self._c:g} with n = {n}"
 
 
 def pstats(
@@ -194,37 +184,46 @@ def pstats(
 
     The pair (i, j), i < j, of m rows is at m * i - i * (i + 1) / 2 - i - 1 + j.
     """
-    mine, (axes, _) = MINE(alpha, c, est), _axes(X, "X")
-    return _mic_and_tic(mine._scores([(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]))
+    mine, table = MINE(alpha, c, est), _table(X, "X")
+    pairs = np.stack(np.triu_indices(len(table), 1), axis=1)
+    return _mic_and_tic(mine._matrices(table, pairs))
 
 
 def cstats(
     X: ArrayLike, Y: ArrayLike, alpha: float = 0.6, c: float = 15, est: Estimator = "mic_approx"
 ) -> tuple[Floats, Floats]:
     """Return MIC and normalised TIC of each row of X with each row of Y, as matrices."""
-    mine, (left, n), (right, m) = MINE(alpha, c, est), _axes(X, "X"), _axes(Y, "Y")
-    if n != m:
+    mine, left, right = MINE(alpha, c, est), _table(X, "X"), _table(Y, "Y")
+    if left.shape[1] != right.shape[1]:
         raise InputError(
             "X, Y",
-            f"shape mismatch: X has {n} samples and Y has {m}",
+            f"shape mismatch: X has {left.shape[1]} samples and Y has {right.shape[1]}",
             "pass a column for each sample, the same samples in both",
         )
-    mic, tic = _mic_and_tic(mine._scores([(a, b) for a in left for b in right]))
     shape = len(left), len(right)
+    i, j = np.indices(shape).reshape(2, -1)
+    pairs = np.stack((i, j + len(left)), axis=1)
+    mic, tic = _mic_and_tic(mine._matrices(np.concatenate((left, right)), pairs))
     return mic.reshape(shape), tic.reshape(shape)
 
 
-def _axis(values: Any, name: str) -> MassAxis:
-    """Read one variable."""
-    return _ranked(_floats(values, name, ndim=1))
+def _pair(x: Any, y: Any) -> Floats:
+    """Read two variables into the rows of a table."""
+    a, b = _floats(x, "x", ndim=1), _floats(y, "y", ndim=1)
+    if a.size != b.size:
+        raise InputError(
+            "x, y",
+            f"shape mismatch: x has {a.size} values and y has {b.size}",
+            "pass arrays of the same length",
+        )
+    return np.array((a, b))
 
 
-def _axes(table: Any, name: str) -> tuple[list[MassAxis], int]:
-    """Read a table with a row for each variable, and how many samples it has."""
+def _table(table: Any, name: str) -> Floats:
+    """Read a table with a row for each variable, into a new array."""
     # A frame is iterated by its columns, and its rows are the variables.
     rows = table if isinstance(table, list | tuple | np.ndarray) else np.asarray(table)
-    floats = _floats(rows, name, ndim=2)
-    return [_ranked(row) for row in floats], floats.shape[1]
+    return np.array(_floats(rows, name, ndim=2), order="C")
 
 
 def _nullable(values: Any) -> bool:
@@ -235,6 +234,10 @@ def _nullable(values: Any) -> bool:
 
 def _floats(values: Any, name: str, *, ndim: int) -> Floats:
     """Convert data as minepy does; warn where they are then not what was meant."""
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == ndim:
+        given: Floats = values
+        if not np.isnan(given).any():  # then there is nothing to convert, or to doubt
+            return given
     try:
         # Older versions of pandas convert nullable numbers with gaps only so.
         plain = values.to_numpy(np.float64, na_value=np.nan) if _nullable(values) else values
@@ -302,16 +305,11 @@ def _merged(values: Any, floats: Floats) -> bool:
     return floats.size > 1 and len(set(values)) > np.unique(floats).size
 
 
-def _ranked(floats: Floats) -> MassAxis:
-    """Rank a variable, for the equipartition of 2011."""
-    if not np.isfinite(floats).all():  # between two infinite values there is no cut to compute
-        floats = np.unique(floats, return_inverse=True)[1].astype(np.float64)
-    return MassAxis.grouped(floats, slack=0)
-
-
-def _mic_and_tic(scores: Iterator[Score]) -> tuple[Floats, Floats]:
-    kept = [(score.mic, score.tic(normalised=True)) for score in scores]
-    mic, tic = np.reshape(kept, (-1, 2)).T.copy()
+def _mic_and_tic(matrices: Iterator[Floats]) -> tuple[Floats, Floats]:
+    """Return MIC and normalised TIC of each matrix."""
+    flat = [own.reshape(len(own), -1) for own in matrices] or [np.empty((0, 1))]
+    mic = np.concatenate([np.fmax.reduce(own, axis=1) for own in flat])
+    tic = np.concatenate([np.nanmean(own, axis=1) for own in flat])
     return mic, tic
 
 
