@@ -73,7 +73,7 @@ def test_published_values_lie_in_their_intervals():
 
     Of 200 runs that hold with 95% each, fewer than 177 do with a probability of 1 in 14,000.
     """
-    table = hospital.made(4000, 2500, seed=11)
+    table = hospital.made(4000, 2500, seed=11).infer_objects()
     terms = {
         "epsilon": 2.0,
         "person": "patient",

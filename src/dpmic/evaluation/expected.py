@@ -93,7 +93,7 @@ class _Default:
 
 Kind = Callable[[float], Any]
 MATRICES: tuple[Kind, ...] = (
-    lambda epsilon: MICrLaplace(epsilon, SQUARE, allow_large_epsilon=True),
+    lambda epsilon: MICrLaplace(epsilon, SQUARE, axes="linear", allow_large_epsilon=True),
     lambda epsilon: MICeLaplace(epsilon, allow_large_epsilon=True),
 )
 CAPPED: tuple[Kind, ...] = (

@@ -141,7 +141,7 @@ def _published_micr(n: int, epsilon: float) -> Entry:
 
 
 def _ours_micr(n: int, epsilon: float) -> Entry:
-    return _ours("ours", "micr", MICrLaplace(epsilon, SQUARE), n)
+    return _ours("ours", "micr", MICrLaplace(epsilon, SQUARE, axes="linear"), n)
 
 
 def _ours_capped(n: int, epsilon: float) -> Entry:
