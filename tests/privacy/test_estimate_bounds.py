@@ -107,11 +107,13 @@ def test_too_little_data_gives_the_widest_range():
 
 
 def test_the_range_serves_a_release():
-    pay = ask(epsilon=2.0)
-    other = FRAME.pay * 2
-    bounds = pay.interval, (2 * pay.low, 2 * pay.high)
-    released = [dpmic.release(FRAME.pay, other, epsilon=2.0, bounds=bounds) for _ in range(9)]
-    assert np.median([published.value for published in released]) > 0.5
+    """Of nine ranges most are good; one in some hundreds is far too wide."""
+    values = []
+    for _ in range(9):
+        pay = ask(epsilon=2.0)
+        bounds = pay.interval, (2 * pay.low, 2 * pay.high)
+        values.append(dpmic.release(FRAME.pay, FRAME.pay * 2, epsilon=2.0, bounds=bounds).value)
+    assert np.median(values) > 0.5
 
 
 def test_everything_that_is_public_is_stated():
