@@ -658,6 +658,14 @@ def test_bounds_are_of_the_kind_of_their_column(rng):
             dpmic.release(name, "stay", data=table, bounds=bounds, epsilon=1, missing="drop")
 
 
+def test_durations_have_numbers_as_bounds(rng):
+    """They are seconds; only dates have dates."""
+    table = hospital(3000, rng).dropna()
+    table["waited"] = pd.to_timedelta(table["stay"] * 60, "s")
+    bounds = {"waited": (0, 3600), "stay": (0, 60)}
+    assert dpmic.release("waited", "stay", data=table, bounds=bounds, epsilon=5).value > 0.8
+
+
 def test_promises_that_are_public_lies_are_refused(rng):
     table = hospital(3000, rng)
     for sizes, words in (

@@ -130,17 +130,22 @@ def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]
 
 
 def declares_dates(values: Any) -> bool | None:
-    """Tell by the declared type of a column whether it is one of dates; None where none is."""
+    """Tell by the declared type of a column whether it is one of dates; None where none is.
+
+    Durations and times of day are numbers of seconds.
+    """
     import narwhals as nw
 
     kind = getattr(getattr(values, "dtype", None), "kind", None)
     if kind in ("M", "m", "f", "i", "u"):
-        return kind in "Mm"
+        return bool(kind == "M")
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return None
     dtype = series.dtype
-    return dtype.is_temporal() if dtype.is_temporal() or dtype.is_numeric() else None
+    if not dtype.is_temporal() and not dtype.is_numeric():
+        return None
+    return isinstance(dtype, nw.Date | nw.Datetime)
 
 
 def plain_values(values: Any, name: str) -> Iterable[Hashable]:
