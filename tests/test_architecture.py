@@ -53,6 +53,7 @@ ALONE = {
 }
 ONLY_IN = {
     "numba": {"_kernels"},
+    "cupy": {"_kernels"},
     "narwhals": {"data"},
     "matplotlib": {"plots", "results", "evaluation"},
     "joblib": {"statistics", "evaluation", "all_pairs"},
@@ -153,6 +154,17 @@ def test_the_private_path_never_prunes():
         assert not any(name.startswith("dpmic.all_pairs") for name in ours), path
 
 
+def test_the_private_path_never_uses_a_gpu():
+    """Only `all_pairs` does, which `privacy` may not import."""
+    users = {
+        path
+        for path in MODULES
+        if "dpmic._kernels.cuda" in (*imports(path), *(f"dpmic.{name}" for name in parts(path)))
+    }
+    assert {layer(path) for path in users} == {"all_pairs"}
+    assert "all_pairs" not in ALLOWED["privacy"] | ALLOWED["job"]
+
+
 def test_a_change_of_any_kernel_voids_the_machine_code_of_all():
     """Numba's cache alone would keep old code of a callee whose own file has changed."""
     from dpmic._kernels import _compile
@@ -188,7 +200,7 @@ def loaded_after(code):
 
 
 HEAVY = {"numba", "scipy", "narwhals", "pyarrow", "pandas", "matplotlib", "opendp", "joblib"}
-HEAVY |= {"pyreadstat", "python_calamine"}
+HEAVY |= {"pyreadstat", "python_calamine", "cupy"}
 
 
 def test_import_is_light():

@@ -20,6 +20,7 @@ from sweeps import sweep
 import dpmic
 from dpmic import _progress
 from dpmic.all_pairs import work as module
+from dpmic.all_pairs.devices import Cpu
 from dpmic.all_pairs._checkpoint import Checkpoint
 from dpmic.all_pairs.work import Work
 from dpmic.statistics import search
@@ -231,7 +232,7 @@ def tile(monkeypatch, width, n, statistic="mice"):
     masters = len(method.steps(method.limits(n)).layout.masters)
     most = 16 * n * masters
     monkeypatch.setattr(search, "BUDGET", width * most if width else most - 1)
-    monkeypatch.setattr(module, "TILE", max(width, 1))
+    monkeypatch.setattr(Cpu, "tile", max(width, 1))
     assert search.most_at_once(method.steps(method.limits(n)), n) == width
 
 
@@ -777,7 +778,7 @@ def test_an_interrupt_says_no_more_than_that(monkeypatch, workers):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_cut", interrupted)
+    monkeypatch.setattr(module, "_cuttable", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         dpmic.pairwise(matrix(40), workers=workers)
     assert caught.value.__context__ is None

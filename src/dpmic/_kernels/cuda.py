@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ REGISTERS = 120
 """The most sums of rows that a lane may hold: of more registers than 255 nothing would be fast."""
 
 SHARED = 72 * 1024
-"""Bytes of shared memory above which a block is split: three such blocks hide each other's waits."""
+"""Bytes of shared memory above which a block is split: several blocks hide each other's waits."""
 
 WORKSPACE = 2**29
 """Bytes of global memory for tables that fit nowhere else, and for the entries of pairs."""
@@ -59,8 +59,8 @@ class Sizes:
     first: int
     last: int
     k_max: int
-    lanes: int = 32
     chunks: int = 0  # 0: in global memory
+    kept: int = 0
     warps: int = 1
     split: bool = False
     table: int = 0  # words of shared memory, as the others
@@ -71,15 +71,14 @@ class Sizes:
     @property
     def shared(self) -> int:
         """Bytes of shared memory."""
-        ends = self.lanes * self.chunks
-        row = ends + (16 if self.lanes == 16 and ends % 32 == 0 else 0)
+        row = self.kept if self.kept % 32 else self.kept + 16
         own = self.rows * row * self.warps if self.k_max > 2 else 0
         return 4 * (self.table + self.edges + self.place + own)
 
     @property
     def options(self) -> tuple[str, ...]:
         """Compiler options."""
-        constants = {"KM": self.k_max, "LANES": self.lanes, "CHUNKS": self.chunks}
+        constants = {"KM": self.k_max, "CHUNKS": self.chunks, "KEPT": self.kept}
         constants |= {"WARPS": self.warps, "SPLIT": int(self.split)}
         return tuple(f"-D{name}={value}" for name, value in constants.items())
 
@@ -116,15 +115,14 @@ def _split(
 def _sizes(
     group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, *, split: bool
 ) -> Sizes:
-    lanes, chunks = _lanes(k_max, rows)
     counted = min(parts, 1 + sum(own - 1 for own in columns)) if split else parts
     rounds = -(-len(group) // WARPS)
     return Sizes(
         group.start,
         group.stop,
         k_max,
-        lanes,
-        chunks,
+        _chunks(k_max, rows),
+        0 if k_max == 2 else -(-max(rows, k_max) // 16) * 16,
         -(-len(group) // rounds),
         split,
         table=_fours((counted + 1) * ((rows + 1) | 1)),
@@ -134,15 +132,10 @@ def _sizes(
     )
 
 
-def _lanes(k_max: int, rows: int) -> tuple[int, int]:
-    """Return how many ends a warp tries at once, and how often; never where it has no room."""
-    if k_max == 2:
-        return 32, 1
-    for lanes in (16, 32):
-        chunks = -(-max(rows, k_max) // lanes)
-        if chunks * k_max <= (REGISTERS if lanes == 32 else 50):
-            return lanes, chunks
-    return 32, 0
+def _chunks(k_max: int, rows: int) -> int:
+    """Return how often 32 ends are tried; 0 where a lane has no room for their sums."""
+    chunks = -(-max(rows, k_max) // 32)
+    return 1 if k_max == 2 else chunks if chunks * k_max <= REGISTERS else 0
 
 
 def _fours(words: int) -> int:
@@ -155,15 +148,19 @@ def load(cut: Cut) -> Loaded:
     cupy, (columns, masters) = _cupy(), cut
     most = max(int(columns.sizes.max()), int(masters.sizes.max()))
     part = np.uint16 if most <= 2**16 else np.int32
-    host = (columns.parts.astype(part), columns.sizes, columns.edges, columns.offsets)
+    host: tuple[Any, ...] = (
+        columns.parts.astype(part),
+        columns.sizes,
+        columns.edges,
+        columns.offsets,
+    )
     host += (masters.parts.astype(part), masters.sizes)
     with _stream() as stream:
         arrays = tuple(
             cupy.asarray(np.ascontiguousarray(own, None if own.dtype == part else np.int32))
             for own in host
         )
-        where = [own.data.ptr for own in arrays] + [columns.edges.shape[1]]
-        header = cupy.asarray(np.array(where, np.int64))
+        header = _header(arrays)
         stream.synchronize()
     widths = np.diff(columns.offsets, axis=1).max(axis=0) - 1
     largest = columns.sizes.max(axis=0), widths, masters.sizes.max(axis=0)
@@ -171,18 +168,19 @@ def load(cut: Cut) -> Loaded:
 
 
 def largest(left: Loaded, right: Loaded, pairs: Indices, starts: Indices, k_max: Indices) -> Floats:
-    """Return the largest normalised entry of each pair; arguments as `tiled.largest` has them."""
+    """Return the largest normalised entry of each pair, at most 1."""
     cupy = _cupy()
     with _stream():
         scores = cupy.zeros(len(pairs), np.float32)
         _search(left, right, _pairs(pairs), (starts, k_max), scores=scores)
-        return scores.get().astype(np.float64)
+        return np.asarray(scores.get(), np.float64)
 
 
 def entries(left: Loaded, right: Loaded, pairs: Indices, starts: Indices, k_max: Indices) -> Floats:
     """Return the largest information, [orientation, pair, step, k], as `tiled.entries` does."""
     with _stream():
-        return _bits(left, right, _pairs(pairs), starts, k_max).get().astype(np.float64)
+        bits = _bits(left, right, _pairs(pairs), starts, k_max)
+        return np.asarray(bits.get(), np.float64)
 
 
 def totals(
@@ -192,43 +190,88 @@ def totals(
     starts: Indices,
     k_max: Indices,
     columns: Sequence[int],
-    shuffled: Any = None,
 ) -> tuple[Floats, Floats]:
     """Return the largest entry of each pair, and the sum of all entries.
 
-    ``columns`` are those of each step, no fewer than its rows. With ``shuffled`` the records of
-    one variable of each pair are taken in that order.
+    ``columns`` are those of each step, no fewer than its rows.
     """
-    cupy, (steps, most) = _cupy(), (len(k_max), int(max(k_max)))
-    at_once = max(WORKSPACE // (8 * steps * (most + 1)), 1)
-    found = np.empty((2, len(pairs)), np.float32)
+    at_once, found = _at_once(k_max), np.empty((2, len(pairs)), np.float32)
     with _stream():
-        limits = _integers(k_max), _integers(columns)
-        order = None if shuffled is None else _integers(shuffled)
         for first in range(0, len(pairs), at_once):
             own = _pairs(pairs[first : first + at_once])
-            bits, both = (
-                _bits(left, right, own, starts, k_max, order),
-                cupy.empty((2, len(own)), "f"),
-            )
-            sizes = np.int32(steps), np.int32(most), np.int64(len(own))
-            _function("summarise", _part(left))(
-                (-(-len(own) // 4),),
-                (32, 4),
-                (bits, limits[1], limits[0], *sizes, both[0], both[1]),
-            )
+            both = _summaries(left, right, own, (starts, k_max), columns)
             found[:, first : first + at_once] = both.get()
     mic, tic = found.astype(np.float64)
     return mic, tic
 
 
+def reached(
+    left: Loaded,
+    right: Loaded,
+    pairs: Indices,
+    starts: Indices,
+    k_max: Indices,
+    columns: Sequence[int],
+    orders: Any,
+    slack: float,
+) -> NDArray[np.int64]:
+    """Count in how many orders of one variable's records a pair has the sum that it really has.
+
+    ``orders`` come from `permutations`. Sums that fall short of it by no more than ``slack`` count.
+    """
+    cupy, at_once = _cupy(), _at_once(k_max)
+    counts = np.empty(len(pairs), np.int64)
+    with _stream():
+        for first in range(0, len(pairs), at_once):
+            own = _pairs(pairs[first : first + at_once])
+            _, observed = _summaries(left, right, own, (starts, k_max), columns)
+            found, most = cupy.zeros(len(own), np.int64), max(at_once // len(own), 1)
+            for begin in range(0, len(orders), most):
+                some = orders[begin : begin + most]
+                _, drawn = _summaries(left, right, own, (starts, k_max), columns, some)
+                found += (drawn.reshape(len(some), -1) >= observed - slack).sum(axis=0)
+            counts[first : first + at_once] = found.get()
+    return counts
+
+
+def permutations(orders: Iterator[Indices]) -> Any:
+    """Copy orders of records to the device, once for all pairs."""
+    with _stream() as stream:
+        on_device = _cupy().asarray(np.stack([np.asarray(own, np.int32) for own in orders]))
+        stream.synchronize()
+    return on_device
+
+
+def _at_once(k_max: Indices) -> int:
+    """Return of how many pairs all entries may be held."""
+    return max(WORKSPACE // (8 * len(k_max) * (int(max(k_max)) + 1)), 1)
+
+
+def _summaries(
+    left: Loaded,
+    right: Loaded,
+    pairs: Any,
+    plan: tuple[Indices, Indices],
+    columns: Sequence[int],
+    orders: Any = None,
+) -> Any:
+    """Return [largest or sum, pair] of entries; with orders, all pairs come once for each."""
+    bits = _bits(left, right, pairs, *plan, orders)
+    count, steps, width = bits.shape[1:]
+    both = _cupy().empty((2, count), np.float32)
+    sizes = np.int32(steps), np.int32(width - 1), np.int64(count)
+    task = bits, _integers(columns), _integers(plan[1]), *sizes, both[0], both[1]
+    _function("summarise", _part(left))((-(-count // 4),), (32, 4), task)
+    return both
+
+
 def _bits(
-    left: Loaded, right: Loaded, pairs: Any, starts: Indices, k_max: Indices, order: Any = None
+    left: Loaded, right: Loaded, pairs: Any, starts: Indices, k_max: Indices, orders: Any = None
 ) -> Any:
     """Return the information of some pairs on the device."""
-    shape = 2, len(pairs), len(k_max), int(max(k_max)) + 1
-    bits = _cupy().zeros(shape, np.float32)
-    _search(left, right, pairs, (starts, k_max), bits=bits, order=order)
+    count = len(pairs) * (1 if orders is None else len(orders))
+    bits = _cupy().zeros((2, count, len(k_max), int(max(k_max)) + 1), np.float32)
+    _search(left, right, pairs, (starts, k_max), bits=bits, orders=orders)
     return bits
 
 
@@ -240,29 +283,47 @@ def _search(
     *,
     scores: Any = None,
     bits: Any = None,
-    order: Any = None,
+    orders: Any = None,
 ) -> None:
-    """Start the searches of every group of steps."""
-    starts, k_max = plan
-    limits, groups = _integers(k_max), len(starts) - 1
-    most, shared = int(max(k_max)), _shared_memory()
+    """Start the searches of every group of steps, those that take longest first."""
+    (starts, k_max), groups = plan, len(plan[0]) - 1
+    left, right = _alike(left, right)
     columns = np.maximum(left.columns, right.columns)
     parts, heights = np.maximum(left.parts, right.parts), np.maximum(left.rows, right.rows)
+    limits, count = _integers(k_max), len(pairs) * (1 if orders is None else len(orders))
     for g in reversed(range(groups)):
-        if heights[g] == 1:
+        steps = slice(int(starts[g]), int(starts[g + 1]))
+        own, rows, height = columns[steps].tolist(), int(max(k_max[steps])), int(heights[g])
+        if height == 1:
             continue
-        steps = range(int(starts[g]), int(starts[g + 1]))
-        own = columns[steps.start : steps.stop].tolist()
-        rows = int(max(k_max[steps.start : steps.stop]))
-        for sizes in sizes_of(steps, rows, int(parts[g]), own, int(heights[g]), shared):
-            given = (left.n, groups, len(k_max), g, sizes.first, sizes.last, most)
-            task = left.header, right.header, pairs, order, limits, *map(np.int32, given)
-            task += np.int64(len(pairs)), scores, bits
+        group = range(steps.start, steps.stop)
+        for sizes in sizes_of(group, rows, int(parts[g]), own, height, _shared_memory()):
+            given = (left.n, groups, len(k_max), g, sizes.first, sizes.last, max(k_max))
+            task = left.header, right.header, pairs, orders, limits, *map(np.int32, given)
+            task += np.int64(count), np.int64(len(pairs)), scores, bits
             if sizes.chunks:
-                _launch(sizes, len(pairs), task, _part(left))
+                _launch(sizes, count, task, _part(left))
             else:
-                cells = (max(own) + 1 + rows) * (int(heights[g]) + 1)
-                _launch_long(sizes, len(pairs), task, cells, _part(left))
+                cells = (max(own) + 1 + rows) * (height + 1)
+                _launch_long(sizes, count, task, cells, _part(left))
+
+
+def _alike(left: Loaded, right: Loaded) -> tuple[Loaded, Loaded]:
+    """Return both with parts of one type, the wider one."""
+    if left.arrays[0].dtype == right.arrays[0].dtype:
+        return left, right
+    return _widened(left), _widened(right)
+
+
+def _widened(axes: Loaded) -> Loaded:
+    wide = tuple(own.astype(np.int32) for own in axes.arrays)
+    return axes._replace(arrays=wide, header=_header(wide))
+
+
+def _header(arrays: tuple[Any, ...]) -> Any:
+    """Return where arrays are, and how long a row of edges is."""
+    where = [own.data.ptr for own in arrays]
+    return _cupy().asarray(np.array([*where, arrays[2].shape[1]], np.int64))
 
 
 def _launch(sizes: Sizes, pairs: int, task: tuple[Any, ...], part: str) -> None:
@@ -294,11 +355,40 @@ def _part(axes: Loaded) -> str:
     return "unsigned short" if axes.arrays[0].dtype == np.uint16 else "int"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _function(name: str, part: str, *constants: str) -> Any:
     """Compile a kernel, or find it in CuPy's cache."""
     options = ("--std=c++17", f"-DPART={part}", *constants)
     return _cupy().RawModule(code=SOURCE.read_text(), options=options).get_function(name)
+
+
+def problem() -> tuple[str, str] | None:
+    """Say why there is no GPU to be used, and what to do about it; None where there is one."""
+    try:
+        cupy = _cupy()
+    except ImportError as error:
+        remedy = 'install it: pip install "dpmic[cuda]"'
+        return f"CuPy is not installed, or cannot be loaded ({_line(error)})", remedy
+    try:
+        if not cupy.cuda.runtime.getDeviceCount():
+            raise RuntimeError("no device")
+        cupy.zeros(1).get()
+    except Exception as error:  # of the driver: none, too old, no device, no memory, no right
+        remedy = (
+            "look whether nvidia-smi lists a GPU, and whether its driver is as new as CuPy's CUDA"
+        )
+        return f"no GPU can be used ({_line(error)})", remedy
+    return None
+
+
+def _line(error: Exception) -> str:
+    """Return the first line of what an error says."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def free_memory() -> int:
+    """Return how many bytes of the device's memory are free."""
+    return int(_cupy().cuda.runtime.memGetInfo()[0])
 
 
 @lru_cache(maxsize=1)

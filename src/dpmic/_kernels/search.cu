@@ -3,8 +3,8 @@
 // PART is the type of a part of a record. `search` is compiled for the constants of one group of
 // steps:
 //   KM     the most rows of a grid
-//   LANES  ends of rows that a warp tries at once: 32, or 16 for two halves of the columns
-//   CHUNKS so many times LANES ends are enough for every master of the group
+//   CHUNKS so many times 32 ends of rows are enough for every master of the group
+//   KEPT   ends that a table has: a multiple of 16, as few as are enough
 //   WARPS  warps of a block, each with steps of its own
 //   SPLIT  1 where a block counts on the cuts of its own steps, not on those of the group
 //
@@ -39,10 +39,11 @@ struct Task {  // the same for all blocks
   long long pairs;
 };
 
+// There are `given` pairs; with several orders of records, all pairs come once for each.
 #define TASK                                                                                    \
   const Axes *left, const Axes *right, const int2 *pairs, const int *shuffled,                  \
       const int *k_max, int n, int groups, int steps, int group, int first, int last, int most, \
-      long long count, float *scores, float *bits
+      long long count, long long given, float *scores, float *bits
 #define TASK_GIVEN {n, groups, steps, group, first, last, k_max, most, count}
 
 __device__ __forceinline__ float log2_fast(float x) {
@@ -72,9 +73,13 @@ __device__ __forceinline__ float largest_of(float value) {
   return value;
 }
 
-// The exponent of a power of 2 near n / parts, at least 0.
-__device__ __forceinline__ int exponent(int n, int parts) {
-  return max(31 - __clz(max(n / parts, 1)), 0);
+// c log2(n / c): added up over the parts of n records, n times their entropy.
+__device__ __forceinline__ float surprise(float c, int n) { return c > 0 ? c * log2f(n / c) : 0.0f; }
+
+// The exponent of a power of 2 near the usual size of a part, at least 0. By entropy: where most
+// records lie in one part, that one counts.
+__device__ __forceinline__ int exponent(int n, float entropy) {
+  return max((int)rintf(log2f((float)n) - entropy), 0);
 }
 
 __device__ __forceinline__ float power(int exponent) {
@@ -88,7 +93,7 @@ struct Constant {
 };
 
 __device__ __forceinline__ Constant constant(int n, float entropy, int cell, int total) {
-  return {power(cell) / n, entropy / n + (cell - total)};
+  return {power(cell) / n, entropy + (cell - total)};
 }
 
 __device__ __forceinline__ void keep(float* scores, float* bits, long long pair, int turn, int step,
@@ -101,9 +106,11 @@ __device__ __forceinline__ void keep(float* scores, float* bits, long long pair,
 }
 
 #ifdef KM
-#define ENDS (LANES * CHUNKS)
-#define HALVES (32 / LANES)
-#define ROW (ENDS + (HALVES == 2 && ENDS % 32 == 0 ? 16 : 0))  // both halves on banks of their own
+#define ENDS (32 * CHUNKS)
+#define ROW (KEPT % 32 ? KEPT : KEPT + 16)  // neighbouring rows on other banks
+#ifndef TWO
+#define TWO (KM * CHUNKS <= 30)
+#endif
 
 // Cumulate counts along one axis, eight at a time: loads do not wait for each other.
 __device__ __forceinline__ void cumulate(int* first, int count, int stride) {
@@ -163,121 +170,134 @@ __device__ __forceinline__ float best_of_two(const int* table, int stride, const
   return largest_of(best);
 }
 
+#if KM > 2
 // The cumulated counts of a step's columns, and before them of all records, from the table's.
-// The last end is the last of the master; before the first one there are empty ones.
+// The last end is the last of the master; before the first one there are empty ones. An empty
+// column makes their number even.
 __device__ __forceinline__ void lay(float* counts, const int* table, int stride, const int* edges,
                                     int columns, int rows, int cell, int total) {
-  const int empty = ENDS - rows;
-  for (int j = 0; j < columns + 1 || j % HALVES; j++) {
+  for (int j = 0; j <= (columns | 1); j++) {
     int low = j == 0 ? edges[0] : j <= columns ? edges[j - 1] : 0;
     int high = j == 0 ? edges[columns] : j <= columns ? edges[j] : 0;
     float scale = power(j == 0 ? -total : -cell);
-    for (int q = threadIdx.x; q < ENDS; q += 32) {
-      int t = max(q + 1 - empty, 0);
-      counts[j * ROW + q] = as_float(table[high * stride + t] - table[low * stride + t]) * scale;
+    int own[(KEPT + 31) / 32];
+#pragma unroll
+    for (int i = 0; i < (KEPT + 31) / 32; i++) {
+      int t = min(max(32 * i + (int)threadIdx.x + 1 + rows - KEPT, 0), rows);
+      own[i] = table[high * stride + t] - table[low * stride + t];
+    }
+#pragma unroll
+    for (int i = 0; i < (KEPT + 31) / 32; i++)
+      if (32 * i + threadIdx.x < KEPT)
+        counts[j * ROW + 32 * i + threadIdx.x] = as_float(own[i]) * scale;
+  }
+}
+
+// w(s, t) for four starts s and some ends t, 32 apart: the sum over every column, or over every
+// other one. The first is weighted.
+template <int EVERY, int AT_ONCE>
+__device__ __forceinline__ void weigh(float w[AT_ONCE][4], const float* row, int columns, int start,
+                                      int end, float weight) {
+  float4 from = *(const float4*)(row + start);
+#pragma unroll
+  for (int i = 0; i < AT_ONCE; i++) {
+    float at = row[end + 32 * i];
+    w[i][0] = weight * f(at - from.x), w[i][1] = weight * f(at - from.y);
+    w[i][2] = weight * f(at - from.z), w[i][3] = weight * f(at - from.w);
+  }
+#pragma unroll(3 - AT_ONCE)
+  for (int j = EVERY; j <= columns; j += EVERY) {
+    row += EVERY * ROW;
+    from = *(const float4*)(row + start);
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      float at = row[end + 32 * i];
+      w[i][0] = add_f(w[i][0], at - from.x), w[i][1] = add_f(w[i][1], at - from.y);
+      w[i][2] = add_f(w[i][2], at - from.z), w[i][3] = add_f(w[i][3], at - from.w);
     }
   }
 }
 
-// w(s, t) for four starts s and one end t: the sum over the columns of this half.
-__device__ __forceinline__ void weigh(float w[4], const float* counts, int rows, int start, int end,
-                                      float weight) {
-  const float* row = counts;
-  float at = row[end];
-  float4 from = *(const float4*)(row + start);
-  w[0] = weight * f(at - from.x);
-  w[1] = weight * f(at - from.y);
-  w[2] = weight * f(at - from.z);
-  w[3] = weight * f(at - from.w);
-#pragma unroll 2
-  for (int j = HALVES; j < rows; j += HALVES) {
-    row += HALVES * ROW;
-    at = row[end];
-    from = *(const float4*)(row + start);
-    w[0] = add_f(w[0], at - from.x);
-    w[1] = add_f(w[1], at - from.y);
-    w[2] = add_f(w[2], at - from.z);
-    w[3] = add_f(w[3], at - from.w);
-  }
-}
-
-#if KM > 2
 typedef float Best[KM][CHUNKS];  // [k - 1, chunk of ends]
 
-// Starts in the chunk of their ends: each may end where the next one begins.
-__device__ __forceinline__ void within(Best& best, float a[KM - 1][4], float w[4], int chunk,
-                                       int begin) {
-  const int lane = threadIdx.x % LANES;
+// The end that a lane has in a chunk; the first ends of all may not be kept, since none is used.
+__device__ __forceinline__ int end_of(int chunk, int lane) {
+  return chunk == 0 ? max(lane, ENDS - KEPT) : 32 * chunk + lane;
+}
+
+// Try a start for all ends of a chunk; with KM rows only the last end counts.
+__device__ __forceinline__ void extend(Best& best, const float a[KM - 1][4], float w, int i,
+                                       int chunk) {
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    if (HALVES == 2) w[i] += __shfl_xor_sync(ALL, w[i], 16);
-    w[i] = lane > begin + i ? w[i] : NEVER;
+  for (int k = 1; k < KM; k++)
+    if (k < KM - 1 || chunk == CHUNKS - 1)
+      best[k][chunk] = fmaxf(best[k][chunk], a[k - 1][i] + w);
+}
+
+// Try four starts for the ends of their own chunk: each may end where the next one begins. In
+// the second half of a chunk half of the lanes have no end, and take every other column instead.
+__device__ __forceinline__ void within(Best& best, float a[KM - 1][4], const float* counts,
+                                       int columns, int chunk, int begin, float weight) {
+  const int lane = threadIdx.x, first = 32 * chunk, end = end_of(chunk, lane);
+  float w[1][4];
+  if (begin < 16) {
+    weigh<1, 1>(w, counts, columns, first + begin, end, weight);
+  } else {
+    const bool upper = lane >= 16;
+    weigh<2, 1>(w, counts + upper * ROW, columns, first + begin, first + (lane | 16),
+                upper ? 1.0f : weight);
+#pragma unroll
+    for (int i = 0; i < 4; i++) w[0][i] += __shfl_xor_sync(ALL, w[0][i], 16);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
 #pragma unroll
     for (int k = 0; k < KM - 1; k++) a[k][i] = __shfl_sync(ALL, best[k][chunk], begin + i);
-#pragma unroll
-    for (int k = 1; k < KM; k++)
-      if (k < KM - 1 || chunk == CHUNKS - 1)
-        best[k][chunk] = fmaxf(best[k][chunk], a[k - 1][i] + w[i]);
+    extend(best, a, lane > begin + i ? w[0][i] : NEVER, i, chunk);
   }
-  if (HALVES == 2 && threadIdx.x >= 16)  // this half goes on with the last two starts
-#pragma unroll
-    for (int k = 0; k < KM - 1; k++) a[k][0] = a[k][2], a[k][1] = a[k][3];
 }
 
-// Starts before the chunk of the ends; of two halves each adds up two starts.
-__device__ __forceinline__ void beyond(Best& best, const float a[KM - 1][4], const float w[4],
-                                       int chunk) {
-  float own[4] = {w[0], w[1], w[2], w[3]};
-  if (HALVES == 2) {
-    bool upper = threadIdx.x >= 16;
-    float one = __shfl_xor_sync(ALL, upper ? w[0] : w[2], 16);
-    float other = __shfl_xor_sync(ALL, upper ? w[1] : w[3], 16);
-    own[0] = (upper ? w[2] : w[0]) + one, own[1] = (upper ? w[3] : w[1]) + other;
-  }
+// Try four starts for the ends of some later chunks.
+template <int AT_ONCE>
+__device__ __forceinline__ void beyond(Best& best, const float a[KM - 1][4], const float* counts,
+                                       int columns, int start, int chunk, float weight) {
+  float w[AT_ONCE][4];
+  weigh<1, AT_ONCE>(w, counts, columns, start, 32 * chunk + threadIdx.x, weight);
 #pragma unroll
-  for (int k = 1; k < KM; k++)
-    if (k < KM - 1 || chunk == CHUNKS - 1) {
+  for (int d = 0; d < AT_ONCE; d++)
 #pragma unroll
-      for (int i = 0; i < 4 / HALVES; i++)
-        best[k][chunk] = fmaxf(best[k][chunk], a[k - 1][i] + own[i]);
-    }
+    for (int i = 0; i < 4; i++) extend(best, a, w[d][i], i, chunk + d);
 }
 
 // The most that 1 .. KM rows add up to, in the last lane of the last chunk.
-__device__ __forceinline__ void programme(Best& best, const float* counts, int columns, int rows,
+__device__ __forceinline__ void programme(Best& best, const float* table, int columns, int rows,
                                           float weight) {
-  const int lane = threadIdx.x % LANES, half = threadIdx.x / LANES, height = columns + 1;
-  const float* own = counts + half * ROW;
-  const float sign = half == 0 ? weight : 1.0f;
+  const float* counts = table - (ENDS - KEPT);
 #pragma unroll
   for (int c = 0; c < CHUNKS; c++) {
-    float w = sign * f(own[c * LANES + lane]);
-    for (int j = HALVES; j < height; j += HALVES) w = add_f(w, own[j * ROW + c * LANES + lane]);
-    if (HALVES == 2) w += __shfl_xor_sync(ALL, w, 16);
-    best[0][c] = w;
+    best[0][c] = weight * f(counts[end_of(c, threadIdx.x)]);
 #pragma unroll
     for (int k = 1; k < KM; k++) best[k][c] = NEVER;
   }
+  for (int j = 1; j <= columns; j++)
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++)
+      best[0][c] = add_f(best[0][c], counts[j * ROW + end_of(c, threadIdx.x)]);
 #pragma unroll
   for (int c = 0; c < CHUNKS; c++) {
-    if (HALVES == 2)
-#pragma unroll
-      for (int k = 1; k < KM; k++)
-        best[k][c] = fmaxf(best[k][c], __shfl_xor_sync(ALL, best[k][c], 16));
-    for (int begin = 0; begin < LANES; begin += 4) {
-      int start = c * LANES + begin;
+    for (int begin = 0; begin < 32; begin += 4) {
+      int start = 32 * c + begin;
       if (start + 4 <= ENDS - rows) continue;  // empty so far
-      float a[KM - 1][4], w[4];
-      weigh(w, own, height, start, c * LANES + lane, sign);
-      within(best, a, w, c, begin);
+      float a[KM - 1][4];
+      within(best, a, counts, columns, c, begin, weight);
 #pragma unroll
-      for (int d = c + 1; d < CHUNKS; d++) {
-        weigh(w, own, height, start, d * LANES + lane, sign);
-        beyond(best, a, w, d);
-      }
+      for (int d = c + 1; d < CHUNKS; d += 2)  // two at a time, where registers allow it
+        if (TWO && d + 1 < CHUNKS) {
+          beyond<2>(best, a, counts, columns, start, d, weight);
+        } else {
+          beyond<1>(best, a, counts, columns, start, d, weight);
+          if (d + 1 < CHUNKS) beyond<1>(best, a, counts, columns, start, d + 1, weight);
+        }
     }
   }
 }
@@ -291,7 +311,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
   const int turn = blockIdx.x & 1, g = group;
   const Task task = TASK_GIVEN;
   const Axes fixed = turn ? *right : *left, free = turn ? *left : *right;
-  const int2 both = pairs[pair];
+  const int2 both = pairs[pair % given];
+  const int* order = shuffled ? shuffled + pair / given * n : nullptr;
   const long long u = turn ? both.y : both.x, v = turn ? both.x : both.y;
   const int rows = free.master_sizes[v * groups + g];
   if (rows == 1) return;
@@ -311,9 +332,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
   __syncthreads();
   const PART* column = fixed.parts + (u * groups + g) * n;
   const PART* row = free.master_parts + (v * groups + g) * n;
-  for (int i = tid; i < n; i += 32 * WARPS) {
-    int c = column[i], r = row[shuffled ? shuffled[i] : i];
-    atomicAdd(table + ((SPLIT ? place[c] : c) + 1) * stride + r + 1, 1);
+  for (int i = tid; i < n; i += 8 * 32 * WARPS) {  // eight loads do not wait for each other
+    int c[8], r[8];
+#pragma unroll
+    for (int e = 0; e < 8; e++) {
+      int record = min(i + e * 32 * WARPS, n - 1);
+      c[e] = __ldg(column + record);
+      r[e] = __ldg(row + (order ? __ldg(order + record) : record));
+    }
+#pragma unroll
+    for (int e = 0; e < 8; e++)
+      if (i + e * 32 * WARPS < n)
+        atomicAdd(table + ((SPLIT ? place[c[e]] : c[e]) + 1) * stride + r[e] + 1, 1);
   }
   __syncthreads();
   for (int i = tid + 1; i <= parts; i += 32 * WARPS) cumulate(table + i * stride + 1, rows, 1);
@@ -321,16 +351,22 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
   for (int t = tid + 1; t <= rows; t += 32 * WARPS) cumulate(table + stride + t, parts, stride);
   __syncthreads();
 
+  float rows_entropy = 0.0f;
+  for (int t = 1 + lane; t <= rows; t += 32) {
+    const int* all = table + parts * stride + t;
+    rows_entropy += surprise((float)(all[0] - all[-1]), n);
+  }
+  rows_entropy = fminf(sum_of(rows_entropy) / n, log2f((float)KM));
   for (int step = first + warp; step < last; step += WARPS) {
     const int* own = edges + offsets[step] - begin;
     const int columns = offsets[step + 1] - offsets[step] - 1;
-    const int cell = exponent(n, columns * KM), total = exponent(n, KM);
     float entropy = 0.0f;
-    for (int j = lane; j < columns; j += 32) {
-      float c = (float)(table[own[j + 1] * stride + rows] - table[own[j] * stride + rows]);
-      entropy += c > 0 ? c * log2f(n / c) : 0.0f;
-    }
-    const Constant rest = constant(n, sum_of(entropy), cell, total);
+    for (int j = lane; j < columns; j += 32)
+      entropy += surprise(
+          (float)(table[own[j + 1] * stride + rows] - table[own[j] * stride + rows]), n);
+    entropy = sum_of(entropy) / n;
+    const int cell = exponent(n, entropy + rows_entropy), total = exponent(n, rows_entropy);
+    const Constant rest = constant(n, entropy, cell, total);
 #if KM == 2
     float best = rest.bits(best_of_two(table, stride, own, columns, rows, n, cell, total));
     if (lane == 0) keep(scores, bits, pair, turn, step, 2, best, task);
@@ -345,7 +381,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
 #pragma unroll
     for (int k = 2; k <= KM; k++) {  // more rows than there are are worth what all of them are
       most = fmaxf(most, best[k - 1][CHUNKS - 1]);
-      if (lane == LANES - 1) keep(scores, bits, pair, turn, step, k, rest.bits(most), task);
+      if (lane == 31) keep(scores, bits, pair, turn, step, k, rest.bits(most), task);
     }
 #endif
   }
@@ -372,15 +408,15 @@ __device__ float weight_of(const float* counts, int columns, int width, int s, i
 }
 
 // Count the records of one step in [column, end], columns from 1 on, and cumulate.
-__device__ void count_long(float* counts, const PART* column, const PART* row, const int* shuffled,
-                           const int* edges, int columns, int rows, int n, int cell, int total) {
+__device__ void count_long(float* counts, const PART* column, const PART* row, const int* order,
+                           const int* edges, int columns, int rows, int n) {
   const int width = rows + 1;
   int* table = (int*)counts;
   for (int i = threadIdx.x; i < (columns + 1) * width; i += THREADS) table[i] = 0;
   __syncthreads();
   for (int i = threadIdx.x; i < n; i += THREADS) {
     int j = column_of(edges, columns, column[i]) + 1;
-    int t = row[shuffled ? shuffled[i] : i] + 1;
+    int t = row[order ? order[i] : i] + 1;
     atomicAdd(table + j * width + t, 1);
   }
   __syncthreads();
@@ -389,11 +425,7 @@ __device__ void count_long(float* counts, const PART* column, const PART* row, c
   __syncthreads();
   for (int j = threadIdx.x; j <= columns; j += THREADS) {
     int sum = 0;
-    float scale = power(j == 0 ? -total : -cell);
-    for (int t = 0; t <= rows; t++) {
-      sum += table[j * width + t];
-      counts[j * width + t] = sum * scale;
-    }
+    for (int t = 0; t <= rows; t++) counts[j * width + t] = sum += table[j * width + t];
   }
   __syncthreads();
 }
@@ -408,25 +440,28 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int step = first + (int)(item % own_steps), turn = (item / own_steps) & 1;
     const long long pair = item / own_steps / 2;
     const Axes fixed = turn ? *right : *left, free = turn ? *left : *right;
-    const int2 both = pairs[pair];
+    const int2 both = pairs[pair % given];
+    const int* order = shuffled ? shuffled + pair / given * n : nullptr;
     const long long u = turn ? both.y : both.x, v = turn ? both.x : both.y;
     const int rows = free.master_sizes[v * groups + g], width = rows + 1;
     if (rows == 1) continue;
     const int* offsets = fixed.offsets + u * (steps + 1) + step;
     const int* edges = fixed.edges + u * fixed.width + offsets[0];
     const int columns = offsets[1] - offsets[0] - 1, km = k_max[step];
-    const int cell = exponent(n, columns * km), total = exponent(n, km);
-    const float weight = -power(total - cell);
     __syncthreads();
-    count_long(counts, fixed.parts + (u * groups + g) * n,
-               free.master_parts + (v * groups + g) * n, shuffled, edges, columns, rows, n,
-               cell, total);
-    float entropy = 0.0f;
-    for (int j = 1; j <= columns; j++) {
-      float c = counts[j * width + rows] * power(cell);
-      entropy += c > 0 ? c * log2f(n / c) : 0.0f;
-    }
+    count_long(counts, fixed.parts + (u * groups + g) * n, free.master_parts + (v * groups + g) * n,
+               order, edges, columns, rows, n);
+    float entropy = 0.0f, rows_entropy = 0.0f;
+    for (int j = 1; j <= columns; j++) entropy += surprise(counts[j * width + rows], n) / n;
+    for (int t = 1; t <= rows; t++) rows_entropy += surprise(counts[t] - counts[t - 1], n) / n;
+    rows_entropy = fminf(rows_entropy, log2f((float)km));
+    const int cell = exponent(n, entropy + rows_entropy), total = exponent(n, rows_entropy);
+    const float weight = -power(total - cell);
     const Constant rest = constant(n, entropy, cell, total);
+    __syncthreads();
+    for (int i = threadIdx.x; i < (columns + 1) * width; i += THREADS)
+      counts[i] *= power(i < width ? -total : -cell);
+    __syncthreads();
     float* best = counts + (columns + 1) * width;  // [k - 1, end]
     for (int t = threadIdx.x; t <= rows; t += THREADS) {
       best[t] = weight_of(counts, columns, width, 0, t, weight);

@@ -14,6 +14,7 @@ from dpmic import _validate
 from dpmic._progress import counting
 from dpmic._validate import Categories, Domain, Master
 from dpmic.all_pairs._checkpoint import Checkpoint
+from dpmic.all_pairs.devices import Device, Processor, chosen
 from dpmic.all_pairs.significance import MASTER_FACTOR, MOST_CELLS, PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import (
@@ -60,6 +61,8 @@ def pairwise(
     missing: Missing = "raise",
     target: str | None = None,
     workers: int | None = None,
+    device: Device = "cpu",
+    exact: bool = False,
     out: Path | None = None,
 ) -> Pairwise:
     """Score the dependence of every pair of columns of a table.
@@ -113,6 +116,13 @@ def pairwise(
     workers : int, optional
         Threads of this process; by default one for each core. Where joblib's ``dask`` backend is
         active and no number is given, the workers of its cluster do the work, with equal scores.
+    device : {"cpu", "cuda", "auto"}
+        What scores complete columns of numbers: the CPU, a GPU (``pip install "dpmic[cuda]"``), or
+        the GPU if there is one. Scores of a GPU differ from the CPU's by some millionths, and its
+        pairs share permutations. Other pairs, and ``mic``, are the CPU's in any case.
+    exact : bool
+        Whether MIC of a GPU is to have the bits that the CPU gives it: the GPU finds the grid
+        sizes that can be the best ones, and the CPU searches these. Slower.
     out : path, optional
         A ``.parquet`` file for the scores. Finished pairs are kept beside it while work goes on:
         the same call takes up what was interrupted, and reads what is finished.
@@ -134,8 +144,11 @@ def pairwise(
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
+    where = _device(device, exact, method, tic)
     found = sources.find_all(table, public=True)
     if isinstance(found, Counting):
+        if device == "cuda":
+            raise _needs_records("device = 'cuda'")
         work = _counted(found, method, bounds, missing, _flag(tic, "tic"), plan)
         if _flag(pearson, "pearson"):
             raise _needs_records("pearson")
@@ -144,7 +157,7 @@ def pairwise(
         refuse_single(source.names)
         side, pairing = _read(source, domains, missing), Pairing(len(source.names))
         extras = _flag(tic, "tic"), missing == "drop", plan, _flag(pearson, "pearson")
-        work = Work(method, side, side, pairing, *extras)
+        work = Work(method, side, side, pairing, *extras, where)
     if target is not None:
         work = work.with_target(position(target, work.left.names, "target ="))
     return _score(work, threads, out, rng, qvalues)
@@ -171,6 +184,8 @@ def cross(
     rng: np.random.Generator | int | None = None,
     missing: Missing = "raise",
     workers: int | None = None,
+    device: Device = "cpu",
+    exact: bool = False,
     out: Path | None = None,
 ) -> Pairwise:
     """Score the dependence of every column of one table with every column of another.
@@ -183,7 +198,7 @@ def cross(
         For ``micr``: the bounds of both tables, each as for :func:`pairwise`.
     statistic, alpha, B, c, master, tic, pearson, pvalues, pooled, permutations, test_B, test_c
         As for :func:`pairwise`.
-    qvalues, rng, missing, workers, out
+    qvalues, rng, missing, workers, device, exact, out
         As for :func:`pairwise`.
 
     Returns
@@ -202,6 +217,7 @@ def cross(
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
+    where = _device(device, exact, method, tic)
     each = zip((left, right), _both(bounds), ("x", "y"), strict=True)
     found = [_bounded(find_all(table, name), method, own) for table, own, name in each]
     one, other = (_read(source, domains, missing) for source, domains in found)
@@ -213,7 +229,7 @@ def cross(
         )
     pairing = Pairing(len(one.names), len(other.names))
     extras = _flag(tic, "tic"), missing == "drop", plan, _flag(pearson, "pearson")
-    work = Work(method, one, other, pairing, *extras)
+    work = Work(method, one, other, pairing, *extras, where)
     return _score(work, threads, out, rng, qvalues)
 
 
@@ -224,6 +240,17 @@ def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
             f"master = {safe_repr(master)}", "mic has a master of its own", "leave it out"
         )
     return Method(statistic, alpha, B, c, master)
+
+
+def _device(device: Any, exact: Any, method: Method, tic: Any) -> Processor:
+    """Return what does the work."""
+    if _flag(exact, "exact") and _flag(tic, "tic"):
+        remedy = with_code("leave one of them out, or pass `device='cpu'` alone")
+        raise ParameterError("exact", "tic needs every entry, so a GPU would save nothing", remedy)
+    if method.statistic == "mic" and device == "cuda":
+        remedy = with_code("pass `statistic='mice'`, or `device='cpu'`")
+        raise ParameterError("device = 'cuda'", "mic is searched by the CPU alone", remedy)
+    return chosen(device, exact=bool(exact))
 
 
 def _workers(workers: int | None) -> int | None:
@@ -396,7 +423,9 @@ def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
         "alpha": float(work.method.alpha) if work.gaps and work.method.B is None else None,
         # Version 0.1 pooled pairs of different nulls, and wrote True.
         "pooled": "by null" if plan is not None and plan.pooled else False,
-        **({"pearson": True} if work.linear else {}),  # files of earlier versions say nothing
+        # Files of earlier versions say nothing of these.
+        **({"pearson": True} if work.linear else {}),
+        **({} if work.device.exact and not work.device_tests else {"device": "cuda"}),
     }
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Limits
 from dpmic.data import Variable
-from dpmic.statistics.grids import MassAxis
+from dpmic.statistics.grids import MassAxis, Steps, steps
 from dpmic.statistics.significance import (
     TIE,
     RefinedAxis,
@@ -78,6 +78,10 @@ class PermutationPlan:
     def refined_pair(self, x: Variable, y: Variable) -> tuple[RefinedAxis, RefinedAxis]:
         """Cut two columns of any kind for a test."""
         return refined_pair(x, y, self._limits(x.values.size))
+
+    def steps(self, n: int) -> Steps:
+        """Return the runs of a search for TICe of n records."""
+        return steps(self._limits(n))
 
     def _limits(self, n: int) -> Limits:
         return _validate.limits(n, alpha=None, B=self.B, c=self.c, atoms=n)

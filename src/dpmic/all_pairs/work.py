@@ -9,7 +9,7 @@ import hashlib
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple, Self
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels
 from dpmic._validate import Domain, Limits
 from dpmic.all_pairs.correlations import Standardised
+from dpmic.all_pairs.devices import Cpu, Draws, Processor
 from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.data import LEAST_RECORDS, Variable
 from dpmic.errors import DpmicError
@@ -27,9 +27,9 @@ from dpmic.results import Pairing
 from dpmic.statistics import summaries
 from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.family import Method
-from dpmic.statistics.grids import Axis, NominalAxis, Steps
+from dpmic.statistics.grids import Axis, MassAxis, NominalAxis, Steps
 from dpmic.statistics.records import CutAxes
-from dpmic.statistics.search import Search, matrices, most_at_once, xlogx_table
+from dpmic.statistics.search import Search, most_at_once
 from dpmic.statistics.significance import RefinedAxis
 
 Floats = NDArray[np.float64]
@@ -43,14 +43,11 @@ SECONDS = 0.05
 TILE_SECONDS = 1.0
 """About how long a worker of a cluster is left alone with a tile: it costs some milliseconds."""
 
-LOOKUP, RECORD, PAIR = 0.5e-9, 3e-9, 20e-6
-"""Seconds for a value of f, for counting a record once, and for what else a pair needs."""
+STREAMS = 3
+"""Threads that keep a GPU busy: one copies columns or hands out scores while others wait for it."""
 
 COUNTED_LOOKUP, COUNTED_STEP = 10e-9, 100e-6
 """Of a count table: seconds for a value of f, and for what else a step needs, roughly."""
-
-TILE = 256
-"""Most columns of a tile, whose pairs are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +106,8 @@ class Work:
 
     ``total`` asks for the Total Information Coefficient too, which needs every entry; ``gaps``
     for the number of records of each pair, ``permutations`` for p-values, ``linear`` for
-    correlations. It can be sent to another process, together with the binned columns.
+    correlations. ``device`` scores complete columns of numbers; other pairs are scored one by one,
+    by the CPU. It can be sent to another process, together with the binned columns.
     """
 
     method: Method
@@ -120,6 +118,7 @@ class Work:
     gaps: bool = False
     permutations: PermutationPlan | None = None
     linear: bool = False
+    device: Processor = field(default_factory=Cpu)
 
     def with_target(self, place: int) -> Self:
         """Return the work for one column of a table with all others."""
@@ -162,7 +161,8 @@ class Work:
 
     def tiles(self, done: NDArray[np.bool_], seconds: float = math.inf) -> Iterator[Tile]:
         """Return the pairs that are not done, in squares that take about so long at most."""
-        size = min(self._most or TILE, TILE, max(math.sqrt(seconds / self._seconds), 1))
+        tile = self.device.tile
+        size = min(self._most or tile, tile, max(math.sqrt(seconds / self._seconds), 1))
         for rows, columns in self.pairing.tiles(int(size)):
             left = ~done[self.pairing.positions(*self.pairing.within(rows, columns))]
             if left.any():
@@ -199,11 +199,36 @@ class Work:
         """Return the pieces of a tile whose columns are cut once for all of them."""
         if not i.size:
             return
-        left, own = _cut(self._axes[0], rows, self.plan)
-        right, other = _cut(self._axes[1], columns, self.plan)
-        pairs = np.stack((own[i - rows.start], other[j - columns.start]), axis=1)
+        both = (0, rows), (int(self.right is not self.left), columns)
+        left, right = (self._loaded(self._axes, self.plan, *own) for own in both)
+        tested = None
+        if self.device_tests:
+            plan = self._plan.steps(self.left.n)
+            tested = tuple(self._loaded(self._mass_axes, plan, *own) for own in both)
+        one, other = (_cuttable(self._axes[k], own).cumsum() - 1 for k, own in both)
+        pairs = np.stack((one[i - rows.start], other[j - columns.start]), axis=1)
         for part in _parts(i.size, self._seconds):
-            yield partial(self._together, left, right, pairs[part], i[part], j[part])
+            yield partial(self._together, (left, right, tested), pairs[part], i[part], j[part])
+
+    def _loaded(self, axes: tuple[list[Any], list[Any]], plan: Steps, side: int, own: range) -> Any:
+        """Return some columns of a side, cut for a plan, where the device has them."""
+
+        def cut() -> CutAxes:
+            kept = np.flatnonzero(_cuttable(self._axes[side], own)) + own.start
+            return CutAxes.of([axes[side][k] for k in kept], plan.layout)
+
+        return self.device.loaded((plan, side, own), cut)
+
+    @property
+    def device_tests(self) -> bool:
+        """Whether the device has p-values; pools are drawn by the CPU, once for many pairs."""
+        plan = self.permutations
+        return plan is not None and self.device.tests and not plan.pooled
+
+    @cached_property
+    def _mass_axes(self) -> tuple[list[Any], list[Any]]:
+        """The complete columns of numbers, cut by mass as tests have it."""
+        return self._once(lambda own, _: None if own.categories else MassAxis.grouped(own.values))
 
     @property
     def _seconds(self) -> float:
@@ -212,19 +237,23 @@ class Work:
         rows = np.minimum([step.master for step in self.plan], self.left.n)
         lookups = float(np.sum(rows**2 * [step.columns + 1 for step in self.plan]))
         counted = 2 * self.left.n * len(layout.masters)
-        return lookups * LOOKUP + counted * RECORD + PAIR + self._tested
+        return self.device.seconds(lookups, counted) + self._tested
 
     def _together(
-        self, left: CutAxes, right: CutAxes, pairs: NDArray[np.int64], i: Places, j: Places
+        self, axes: tuple[Any, Any, Any], pairs: NDArray[np.int64], i: Places, j: Places
     ) -> Scored:
         """Score pairs of complete columns in one call."""
-        n = self.left.n
-        records = np.full(i.size, n)
-        if not self.total:
-            mic = _largest(left, right, pairs, self.plan, n)
-            return self._found(i, j, mic, None, records)
-        found = matrices(left, right, pairs, self.plan, n)
-        return self._found(i, j, np.nanmax(found, (1, 2)), np.nansum(found, (1, 2)), records)
+        (left, right, tested), n = axes, self.left.n
+        records, tic, pvalues = np.full(i.size, n), None, None
+        if self.total:
+            mic, tic = self.device.totals(left, right, pairs, self.plan, n)
+        else:
+            mic = self.device.largest(left, right, pairs, self.plan, n)
+        if tested is not None:
+            draws = Draws(self._plan.permutations, self._plan.seed)
+            one, other = tested
+            pvalues = self.device.pvalues(one, other, pairs, self._plan.steps(n), n, draws)
+        return self._found(i, j, mic, tic, records, pvalues)
 
     def _one_by_one(self, i: Places, j: Places) -> Scored:
         """Score each pair by itself, on the records that are complete in both columns."""
@@ -232,7 +261,13 @@ class Work:
         return self._found(i, j, *map(np.array, zip(*rows, strict=True)))
 
     def _found(
-        self, i: Places, j: Places, mic: Floats, tic: Floats | None, records: Places
+        self,
+        i: Places,
+        j: Places,
+        mic: Floats,
+        tic: Floats | None,
+        records: Places,
+        pvalues: Floats | None = None,
     ) -> Scored:
         """Return the columns that were asked for, of some pairs."""
         positions = self.pairing.positions(i, j)
@@ -244,7 +279,9 @@ class Work:
         if self.linear:
             found = [self._correlated(*own) for own in zip(i.tolist(), j.tolist(), strict=True)]
             columns["pearson"], columns["spearman"] = np.array(found).reshape(-1, 2).T
-        if self._null is not None:
+        if pvalues is not None:
+            columns["pvalue"] = pvalues
+        elif self._null is not None:
             columns["pvalue"] = np.array(
                 [self._pvalue(*own) for own in zip(i, j, positions, strict=True)]
             )
@@ -280,6 +317,11 @@ class Work:
         """About how long the test of a pair takes; pairs with gaps rarely share a null."""
         if self.permutations is None:
             return 0.0
+        if self.device_tests:
+            plan = self._plan.steps(self.left.n)
+            lookups = sum(step.master**2 * (step.columns + 1) for step in plan)
+            counted = 2 * self.left.n * len(plan.layout.masters)
+            return self.permutations.permutations * self.device.seconds(lookups, counted)
         drawn = 1.0
         if self.permutations.pooled:
             left, right = (
@@ -334,28 +376,10 @@ class Work:
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 
 
-def _cut(axes: list[Axis | None], places: range, plan: Steps) -> tuple[CutAxes, NDArray[np.int64]]:
-    """Cut the complete columns of numbers of a tile, and return where in the cut each is."""
-    own = [axes[i] for i in places]
-    cuttable = [not (axis is None or isinstance(axis, NominalAxis)) for axis in own]
-    kept = [axis for axis, keep in zip(own, cuttable, strict=True) if axis is not None and keep]
-    return CutAxes.of(kept, plan.layout), np.cumsum(cuttable) - 1
-
-
-def _largest(
-    left: CutAxes, right: CutAxes, pairs: NDArray[np.int64], plan: Steps, n: int
-) -> Floats:
-    """Return the MIC of each pair by a search that leaves out what cannot win.
-
-    Its time depends on the data: nothing private may use it (``tests/test_architecture.py``).
-    Steps with more rows than columns will not do.
-    """
-    layout = plan.layout
-    logs = np.log2(np.maximum(np.arange(layout.rows.max() + 1), 1))
-    found: Floats = _kernels.tiled.largest(
-        left, right, pairs, layout.starts, layout.rows, logs, xlogx_table(n)
-    )
-    return found
+def _cuttable(axes: list[Axis | None], places: range) -> NDArray[np.bool_]:
+    """Return which of some columns are complete, and of numbers."""
+    own = (axes[i] for i in places)
+    return np.array([not (axis is None or isinstance(axis, NominalAxis)) for axis in own])
 
 
 def _parts(count: int, seconds: float) -> Iterator[slice]:
@@ -432,7 +456,7 @@ def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Itera
         backend, _ = get_active_backend()
         if hasattr(backend, "client"):
             return _by_cluster(work, list(work.tiles(done, TILE_SECONDS)), backend)
-        threads = int(cpu_count())
+        threads = int(cpu_count()) if work.device.exact else STREAMS
     pieces = chain.from_iterable(map(work.pieces, work.tiles(done)))
     return _by_threads(pieces, min(threads, done.size))
 

@@ -1,0 +1,270 @@
+"""What scores the pairs of a tile: the kernels of the processor, or those of a GPU.
+
+Everything else, from reading to results, is the same for both. A device takes cut axes, and pairs
+of them, and returns MIC and TIC. Nothing private comes here: `privacy` may not import this package.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmic import _kernels, _validate
+from dpmic._kernels import cuda
+from dpmic.errors import DependencyError, DpmicError, ParameterError, with_code
+from dpmic.statistics.grids import Steps
+from dpmic.statistics.records import Columns, CutAxes, Masters
+from dpmic.statistics.search import matrices, xlogx_table
+
+Device = Literal["cpu", "cuda", "auto"]
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+CLOSE = 2e-5
+"""Steps whose best float32 entry is so close to the largest are searched again in float64; it is
+about ten times what was seen to lie between both."""
+
+SLACK = 1e-5
+"""A float32 TIC this close to the observed one counts as equal to it: no p-value is too small."""
+
+
+class Processor(Protocol):
+    """What the pairs of a tile are scored with."""
+
+    exact: bool  # whether scores have the bits that float64 gives them
+    tests: bool  # whether it has p-values, too
+    tile: int  # the most columns of a tile, whose pairs are listed
+
+    def seconds(self, lookups: float, counted: float) -> float:
+        """Return about how long a pair takes, by values of f and times that a record is counted."""
+
+    def loaded(self, key: object, cut: Callable[[], CutAxes]) -> Any:
+        """Return columns in the device's memory; what was loaded for a key may be kept."""
+
+    def largest(self, left: Any, right: Any, pairs: Pairs, plan: Steps, n: int) -> Floats:
+        """Return the MIC of each pair."""
+
+    def totals(
+        self, left: Any, right: Any, pairs: Pairs, plan: Steps, n: int
+    ) -> tuple[Floats, Floats]:
+        """Return the MIC and the TIC of each pair."""
+
+    def pvalues(
+        self, left: Any, right: Any, pairs: Pairs, plan: Steps, n: int, draws: Draws
+    ) -> Floats:
+        """Return p-values by TIC, where the device has them."""
+
+
+class Draws(NamedTuple):
+    """How many permutations, and from which seed."""
+
+    permutations: int
+    seed: int
+
+    def orders(self, n: int) -> Iterator[NDArray[np.int64]]:
+        """Draw orders of n records."""
+        generator = np.random.default_rng(self.seed)
+        return (generator.permutation(n) for _ in range(self.permutations))
+
+
+class Cpu:
+    """The kernels of the processor, in float64."""
+
+    exact, tests, tile = True, False, 256
+
+    def seconds(self, lookups: float, counted: float) -> float:
+        """Return about how long a pair takes."""
+        return lookups * 0.5e-9 + counted * 3e-9 + 20e-6
+
+    def loaded(self, key: object, cut: Callable[[], CutAxes]) -> CutAxes:
+        """Cut columns; nothing is kept."""
+        return cut()
+
+    def largest(self, left: CutAxes, right: CutAxes, pairs: Pairs, plan: Steps, n: int) -> Floats:
+        """Return the MIC of each pair by a search that leaves out what cannot win.
+
+        Its time depends on the data: nothing private may use it (``tests/test_architecture.py``).
+        Steps with more rows than columns will not do.
+        """
+        layout = plan.layout
+        logs = np.log2(np.maximum(np.arange(layout.rows.max() + 1), 1))
+        found: Floats = _kernels.tiled.largest(
+            left, right, pairs, layout.starts, layout.rows, logs, xlogx_table(n)
+        )
+        return found
+
+    def totals(
+        self, left: CutAxes, right: CutAxes, pairs: Pairs, plan: Steps, n: int
+    ) -> tuple[Floats, Floats]:
+        """Return the MIC and the TIC of each pair."""
+        found = matrices(left, right, pairs, plan, n)
+        return np.nanmax(found, (1, 2)), np.nansum(found, (1, 2))
+
+    def pvalues(self, *_: Any) -> Floats:
+        """Every test has permutations of its own, or shares them by its null, elsewhere."""
+        raise NotImplementedError
+
+
+class OnDevice(NamedTuple):
+    """Columns in the memory of a GPU and, where float64 has the last word, in ours."""
+
+    loaded: Any
+    cut: CutAxes | None
+
+
+class Gpu:
+    """The kernels of a GPU, in float32; with ``exact`` float64 has the last word.
+
+    ``kernels`` are those of `dpmic._kernels.cuda`, or what a test has in their place.
+    """
+
+    tests, tile = True, 1024
+
+    def __init__(self, *, exact: bool = False, kernels: Any = None) -> None:
+        self.exact, self._kernels = exact, kernels or cuda
+        self._known: OrderedDict[object, OnDevice] = OrderedDict()
+        self._orders: dict[object, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _gpu, (self.exact,)
+
+    def seconds(self, lookups: float, counted: float) -> float:
+        """Return about how long a pair takes."""
+        return lookups * 6e-13 + counted * 2e-12 + 1e-8
+
+    @cached_property
+    def _room(self) -> int:
+        """Bytes of the device's memory for columns; the rest is for the work."""
+        return int(self._kernels.free_memory()) // 2
+
+    def loaded(self, key: object, cut: Callable[[], CutAxes]) -> OnDevice:
+        """Return columns in the device's memory; the longest unused ones make room."""
+        if key not in self._known:
+            axes = cut()
+            with _memory():
+                self._known[key] = OnDevice(self._kernels.load(axes), axes if self.exact else None)
+            while sum(own.loaded.nbytes for own in self._known.values()) > self._room:
+                if len(self._known) <= 2:  # both sides of a tile
+                    break
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return self._known[key]
+
+    def largest(self, left: OnDevice, right: OnDevice, pairs: Pairs, plan: Steps, n: int) -> Floats:
+        """Return the MIC of each pair."""
+        layout = plan.layout
+        task = left.loaded, right.loaded, pairs, layout.starts, layout.rows
+        with _memory():
+            if not self.exact:
+                found: Floats = self._kernels.largest(*task)
+                return found
+            bits = self._kernels.entries(*task)
+        return _decided(bits, left.cut, right.cut, pairs, plan, n)
+
+    def totals(
+        self, left: OnDevice, right: OnDevice, pairs: Pairs, plan: Steps, n: int
+    ) -> tuple[Floats, Floats]:
+        """Return the MIC and the TIC of each pair."""
+        layout = plan.layout
+        with _memory():
+            mic, tic = self._kernels.totals(
+                left.loaded, right.loaded, pairs, layout.starts, layout.rows, layout.columns
+            )
+        return mic, tic
+
+    def pvalues(
+        self, left: OnDevice, right: OnDevice, pairs: Pairs, plan: Steps, n: int, draws: Draws
+    ) -> Floats:
+        """Return how often permutations reach the TIC of each pair, which itself counts once.
+
+        All pairs have the same permutations, each of which is as good for any of them.
+        """
+        layout = plan.layout
+        with _memory():
+            if (draws, n) not in self._orders:
+                self._orders[draws, n] = self._kernels.permutations(draws.orders(n))
+            counts = self._kernels.reached(
+                left.loaded,
+                right.loaded,
+                pairs,
+                layout.starts,
+                layout.rows,
+                layout.columns,
+                self._orders[draws, n],
+                SLACK,
+            )
+        pvalues: Floats = (1 + counts) / (1 + draws.permutations)
+        return pvalues
+
+
+def _gpu(exact: bool) -> Gpu:
+    return Gpu(exact=exact)
+
+
+def _decided(
+    bits: Floats, left: CutAxes | None, right: CutAxes | None, pairs: Pairs, plan: Steps, n: int
+) -> Floats:
+    """Return the MIC that float64 finds among the steps that float32 says may have it."""
+    assert left is not None
+    assert right is not None
+    layout, mic = plan.layout, np.zeros(len(pairs))
+    logs = np.log2(np.maximum(np.arange(bits.shape[-1]), 2))
+    by_step = np.minimum(bits / logs, 1.0).max(axis=(0, 3))  # [pair, step]
+    close = by_step >= by_step.max(axis=1, keepdims=True) - CLOSE
+    one, f = np.array([0, 1]), xlogx_table(n)
+    for step in np.flatnonzero(close.any(axis=0)).tolist():
+        own = np.flatnonzero(close[:, step])
+        group = int(np.searchsorted(layout.starts, step, side="right")) - 1
+        axes = _of_step(left, step, group), _of_step(right, step, group)
+        rows = layout.rows[step : step + 1]
+        found = _kernels.tiled.largest(
+            *axes, pairs[own], one, rows, np.log2(np.maximum(np.arange(rows[0] + 1), 1)), f
+        )
+        mic[own] = np.maximum(mic[own], found)
+    return mic
+
+
+def _of_step(cut: CutAxes, step: int, group: int) -> CutAxes:
+    """Return axes that are cut for one step alone."""
+    (parts, sizes, edges, offsets), masters = cut
+    at, ends = [group], [step, step + 1]  # lists, for arrays of their own
+    columns = Columns(parts[:, at], sizes[:, at], edges, offsets[:, ends])
+    return CutAxes(columns, Masters(masters.parts[:, at], masters.sizes[:, at]))
+
+
+@contextmanager
+def _memory() -> Iterator[None]:
+    """Say what to do where the device's memory is too small."""
+    try:
+        yield
+    except MemoryError as error:
+        raise DpmicError(
+            "device = 'cuda'",
+            f"the memory of the GPU is full ({str(error).splitlines()[0]})",
+            with_code("end other programs that use it, or pass `device='cpu'`"),
+        ) from None
+
+
+def chosen(device: Any, *, exact: bool = False) -> Processor:
+    """Return what does the work; with "auto" the processor where there is no GPU, and say so."""
+    _validate.choice(device, "device", Device)
+    if device == "cpu":
+        if exact:
+            raise ParameterError("exact", "the CPU is always exact", "leave it out")
+        return Cpu()
+    problem = cuda.problem()
+    if problem is None:
+        return Gpu(exact=exact)
+    reason, remedy = problem
+    if device == "auto":
+        print(f"dpmic: {reason}; the CPU does it", file=sys.stderr)
+        return Cpu()
+    kind = DependencyError if "CuPy" in reason else DpmicError
+    raise kind("device = 'cuda'", reason, with_code(f"{remedy}, or pass `device='cpu'`"))
