@@ -20,8 +20,8 @@ from sweeps import sweep
 import dpmic
 from dpmic import _progress
 from dpmic.all_pairs import work as module
-from dpmic.all_pairs.devices import Cpu
 from dpmic.all_pairs._checkpoint import Checkpoint
+from dpmic.all_pairs.devices import Cpu
 from dpmic.all_pairs.work import Work
 from dpmic.statistics import search
 from dpmic.statistics.family import Method

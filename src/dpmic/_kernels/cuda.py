@@ -29,8 +29,8 @@ WARPS = 8
 REGISTERS = 120
 """The most sums of rows that a lane may hold: of more registers than 255 nothing would be fast."""
 
-SHARED = 72 * 1024
-"""Bytes of shared memory above which a block is split: several blocks hide each other's waits."""
+SHARED = 112 * 1024
+"""Bytes of shared memory above which a block is split: two such blocks fit, and hide waits."""
 
 WORKSPACE = 2**29
 """Bytes of global memory for tables that fit nowhere else, and for the entries of pairs."""

@@ -156,6 +156,10 @@ def matrix(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads; by default one for each core.")
     ] = None,
+    device: o.DeviceOption = o.Device.cpu,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="With a GPU: MIC to the last bit of the CPU's.")
+    ] = False,
     top: Top = None,
     out: Out = None,
     edges: Edges = None,
@@ -187,6 +191,7 @@ def matrix(
     table, options["missing"] = _inputs.complete(file, chosen, written, names, missing, **taken)
     options |= testing.options() | {"target": choice.target, "pearson": pearson}
     options |= {"tic": tic, "workers": workers, "out": out}
+    options |= {"device": device.value, "exact": exact}
     result = pairwise(table, **options)
     where.give(_answers.matrix(result, top), lambda: _page(result, table, options))
     if edges is not None:

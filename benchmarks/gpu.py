@@ -1,0 +1,184 @@
+"""What a GPU gives: agreement with the CPU, time for a pair, and a genome's table to disk.
+
+    python benchmarks/gpu.py nvidia-h200            # benchmarks/results/nvidia-h200.json
+    python benchmarks/gpu.py here --columns 2000    # a smaller table
+
+Times are by the clock, warm, with transfers, the least of three but for the large table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import dpmic
+from dpmic._validate import Limits
+from dpmic.statistics.grids import steps
+
+RESULTS = Path(__file__).parent / "results"
+SIZES = ((250, 6000), (1000, 4000), (4381, 1000))
+LOGARITHMS = 16  # a clock, of each multiprocessor
+KINDS = ("normal", "sine", "few", "binary", "constant", "rounded", "tails", "spike")
+
+CHILD = """
+import numpy, dpmic
+dpmic.pairwise(numpy.load({table!r}), device="cuda", out={out!r})
+"""
+
+
+def machine():
+    import cupy
+
+    device = cupy.cuda.Device()
+    facts = cupy.cuda.runtime.getDeviceProperties(device.id)
+    cuda = cupy.cuda.runtime
+    return {
+        "gpu": facts["name"].decode(),
+        "multiprocessors": facts["multiProcessorCount"],
+        "clock_hz": 1000 * device.attributes["ClockRate"],
+        "driver": cuda.driverGetVersion(),
+        "cuda": cuda.runtimeGetVersion(),
+        "cupy": cupy.__version__,
+    }
+
+
+def column(rng, base, kind):
+    """Return a column of one kind: continuous, related to another one, or with ties."""
+    n = base.size
+    return {
+        "normal": lambda: rng.normal(size=n),
+        "sine": lambda: np.sin(6 * base) + rng.normal(0, 0.2, n),
+        "few": lambda: rng.integers(0, 7, n).astype(float),
+        "binary": lambda: (base > rng.normal()).astype(float),
+        "constant": lambda: np.zeros(n),
+        "rounded": lambda: np.round(4 * base),
+        "tails": lambda: rng.standard_cauchy(n),
+        "spike": lambda: np.where(rng.random(n) < 0.7, 0, base),
+    }[kind]()
+
+
+def agreement():
+    """Random pairs with ties, constants and n from 4 to 10,000, against the CPU."""
+    rng, found = np.random.default_rng(19), {"pairs": 0, "mic": 0.0, "entry": 0.0, "exact": 0}
+    sizes = [*range(4, 16), 20, 33, 50, 64, 100, 128, 200, 250, 400, 700, 1000, 2000, 4381, 10000]
+    for n in sizes:
+        m = 30 if n <= 2000 else 12
+        base = rng.normal(size=n)
+        x = np.stack([column(rng, base, KINDS[i % len(KINDS)]) for i in range(m)], axis=1)
+        ours, theirs = dpmic.pairwise(x, tic=True, device="cuda"), dpmic.pairwise(x, tic=True)
+        entries = sum(step.rows - 1 for step in steps(Limits(max(n**0.6, 4), 15, "reshef")))
+        fast = dpmic.pairwise(x, device="cuda")
+        exact = dpmic.pairwise(x, device="cuda", exact=True)
+        found["pairs"] += theirs.mic.size
+        worst = max(np.abs(own.mic - theirs.mic).max() for own in (ours, fast))
+        found["mic"] = max(found["mic"], float(worst))
+        mean = np.abs(ours.tic - theirs.tic).max() / (2 * entries)
+        found["entry"] = max(found["entry"], float(mean))
+        found["exact"] += int(np.count_nonzero(exact.mic != dpmic.pairwise(x).mic))
+        print(n, f"{worst:.1e}", flush=True)
+    return {
+        "pairs": found["pairs"],
+        "largest difference of MIC": found["mic"],
+        "largest mean difference of an entry, by TIC": found["entry"],
+        "pairs that exact=True has with other bits": found["exact"],
+    }
+
+
+def table(n, m, seed=1):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 4)) @ rng.normal(size=(4, m)) * 0.5 + rng.normal(size=(n, m))
+
+
+def logarithms(n):
+    """Values of x log2 x for a pair, all ends and starts counted, of both orientations."""
+    found = 0
+    for step in steps(Limits(max(n**0.6, 4), 15, "reshef")):
+        rows = min(int(step.master), n)
+        sums = 2 * rows if step.rows == 2 else rows * (rows + 1) // 2
+        found += 2 * (step.columns + 1) * sums
+    return found
+
+
+def speed(facts):
+    rows = []
+    for n, m in SIZES:
+        x, row = table(n, m), {"n": n, "columns": m, "pairs": m * (m - 1) // 2}
+        for name, options in (("mic", {}), ("tic", {"tic": True})):
+            times = []
+            for _ in range(4):
+                begun = time.perf_counter()
+                dpmic.pairwise(x, device="cuda", **options)
+                times.append(time.perf_counter() - begun)
+            row[f"{name}, us a pair"] = 1e6 * min(times[1:]) / row["pairs"]
+        ceiling = LOGARITHMS * facts["multiprocessors"] * facts["clock_hz"]
+        rate = logarithms(n) / (1e-6 * row["mic, us a pair"])
+        row |= {"logarithms a second": rate, "of the special-function ceiling": rate / ceiling}
+        rows.append(row)
+        print(row, flush=True)
+    x = table(1000, 60)
+    begun = time.perf_counter()
+    dpmic.pairwise(x, device="cuda", pvalues=True, rng=1)
+    pairs = x.shape[1] * (x.shape[1] - 1) // 2
+    seconds = time.perf_counter() - begun
+    rows.append({"n": 1000, "10,000 permutations, ms a pair": 1e3 * seconds / pairs})
+    print(rows[-1], flush=True)
+    return rows
+
+
+def large(columns, folder):
+    """All pairs of a table of 1,000 records to disk."""
+    x, out = table(1000, columns), Path(folder) / "large.parquet"
+    begun = time.perf_counter()
+    found = dpmic.pairwise(x, device="cuda", out=out)
+    seconds = time.perf_counter() - begun
+    size = out.stat().st_size
+    some = np.random.default_rng(0).integers(0, columns, (20, 2))
+    for i, j in some[some[:, 0] != some[:, 1]]:
+        score = dpmic.mice(x[:, i], x[:, j]).mic
+        assert abs(found.value(str(i), str(j)) - score) < 2e-6
+    row = {"n": 1000, "columns": columns, "pairs": found.mic.size, "seconds": seconds}
+    print(row, flush=True)
+    return {**row, "bytes": size}
+
+
+def killed(folder):
+    """Kill a run and take it up: it has the numbers of one that goes through."""
+    x, out = table(1000, 4000, seed=2), Path(folder) / "killed.parquet"
+    np.save(Path(folder) / "x.npy", x)
+    code = CHILD.format(table=str(Path(folder) / "x.npy"), out=str(out))
+    child = subprocess.Popen([sys.executable, "-c", code])
+    parts = out.with_name("killed.parquet.parts")
+    while child.poll() is None and len(list(parts.glob("part-*"))) < 20:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    kept = len(list(parts.glob("part-*")))
+    found = dpmic.pairwise(x, device="cuda", out=out)
+    equal = np.array_equal(found.mic, dpmic.pairwise(x, device="cuda").mic)
+    return {"columns": 4000, "files that were kept": kept, "equal": bool(equal)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("machine")
+    parser.add_argument("--columns", type=int, default=20_000)
+    given = parser.parse_args()
+    facts = machine()
+    found = {"machine": facts, "agreement": agreement(), "speed": speed(facts)}
+    with tempfile.TemporaryDirectory() as folder:
+        found["killed and taken up"] = killed(folder)
+        found["large table"] = large(given.columns, folder)
+    RESULTS.joinpath(f"{given.machine}.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
