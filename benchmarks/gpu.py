@@ -172,7 +172,7 @@ def main():
     parser.add_argument("--columns", type=int, default=20_000)
     given = parser.parse_args()
     facts = machine()
-    found = {"machine": facts, "agreement": agreement(), "speed": speed(facts)}
+    found = {"machine": facts, "agreement": agreement(), "rows": speed(facts)}
     with tempfile.TemporaryDirectory() as folder:
         found["killed and taken up"] = killed(folder)
         found["large table"] = large(given.columns, folder)

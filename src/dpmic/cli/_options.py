@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpmic.data import Dialect
 
 Statistic = StrEnum("Statistic", ["mice", "micr", "mic"])
+Device = StrEnum("Device", ["cpu", "cuda", "auto"])
 Axes = StrEnum("Axes", {"any_": "any", "linear": "linear", "wide": "wide"})
 PrivateMissing = StrEnum("PrivateMissing", ["refuse", "drop", "scatter"])
 Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop"})
@@ -35,6 +36,9 @@ Y = Annotated[str, typer.Argument(metavar="Y", help="Another column's name.")]
 Alpha = Annotated[float, typer.Option(help="At most max(n^alpha, 4) cells in a grid.")]
 Cells = Annotated[float | None, typer.Option("--B", help="At most so many cells in a grid.")]
 C = Annotated[float, typer.Option(help="Master parts for each part.")]
+DeviceOption = Annotated[
+    Device, typer.Option("--device", help="The CPU, a GPU, or a GPU if there is one.")
+]
 MissingOption = Annotated[
     Missing | None,
     typer.Option("--missing", help="Drop records with missing values (default), or refuse them."),
