@@ -104,7 +104,7 @@ clean:
 	@echo "dpmic: installing the lowest versions into .venv-lowest"
 	@$(OLDEST) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python -m pip install --quiet --upgrade pip
-	@grep -oE '"[a-z-]+(\[[a-z]+\])?>=[0-9.]+"' $< | sed -E 's/"|\[.*\]//g; s/>=/==/' >.venv-lowest/lowest.txt
+	@grep -oE '"[a-z0-9-]+(\[[a-z]+\])?>=[0-9.]+"' $< | sed -E 's/"|\[.*\]//g; s/>=/==/' >.venv-lowest/lowest.txt
 	@.venv-lowest/bin/python -m pip install --quiet -c .venv-lowest/lowest.txt --editable '.[test,duckdb,dask]'
 	@touch $@
 
