@@ -200,9 +200,28 @@ def test_modules_come_with_the_package(name):
     assert "dpmic" in loaded_after(f"import dpmic\ndpmic.{name}")
 
 
+def command(*words):
+    """Return the code of a command, which goes on after it."""
+    return f"from dpmic.cli import app\ntry: app({list(words)})\nexcept SystemExit: pass"
+
+
 def test_help_is_light():
-    code = "from dpmic.cli import app\ntry: app(['--help'])\nexcept SystemExit: pass"
-    assert not loaded_after(code) & HEAVY
+    assert not loaded_after(command("--help")) & (HEAVY | {"numpy", "rich", "pydantic"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options", "fourth"),
+    [("matrix", [], "4"), ("score", ["b", "c"], "NA"), ("test", ["b", "c"], "NA")],
+)
+def test_numbers_in_a_text_need_no_frames(tmp_path, name, options, fourth):
+    """Pyarrow would import pandas to convert a value; one piece of work needs no threads."""
+    file = tmp_path / "t.csv"
+    rows = [f"{i / 7},{i % 5},{fourth if i == 3 else -i}" for i in range(20)]
+    file.write_text("\n".join(["a,b,c", *rows]))
+    loaded = loaded_after(command(name, str(file), *options))
+    assert "pyarrow" in loaded
+    assert not loaded & (HEAVY - {"numba", "scipy", "pyarrow"})
 
 
 @pytest.mark.slow
