@@ -6,8 +6,8 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 IN_LOWEST := .venv-lowest/bin/python -m pytest
 BUILT_OF := pyproject.toml CMakeLists.txt $(wildcard src/dpmic/_kernels/native/*)
-# A compiler that is there must compile the kernels: an error in them would go unnoticed if numpy, which is much
-# slower, did their work. Without one, and in the demo, numpy does it.
+# A compiler that is there must compile the kernels: an error in them would go unnoticed if numpy did their
+# work, more slowly. Without one, and in the demo, numpy does it.
 NATIVE ?= $(if $(shell command -v $(CXX) 2>/dev/null),required,auto)
 .venv/demo.done: NATIVE = auto
 
