@@ -5,8 +5,10 @@ import math
 import numpy as np
 import strategies
 
+from dpmic import _validate
 from dpmic._kernels import reference
 from dpmic._validate import Limits
+from dpmic.statistics.capped import critics_of, unit_of
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.records import CutAxes, RankedAxes
 from dpmic.statistics.search import ClumpedSearch, Search, xlogx_table
@@ -192,3 +194,23 @@ def stepwise(asked, *, occupied=False):
             found[orientation, : step.rows - 1, i] = np.clip(bits / np.log2(parts), 0, 1)
     found[1] = found[1].T.copy()
     return found
+
+
+# --- Capped information ----------------------------------------------------------------------
+
+
+def capped_tables(rng, count):
+    """Tables [part, cell] with several partitions, f in units or not tabled, and critics."""
+    for i in range(count):
+        shape = int(rng.integers(1, 9)), int(rng.integers(2, 150))
+        counts = rng.integers(0, rng.choice([2, 5, 40, 10**5]), shape)
+        counts[rng.random(shape) < rng.choice([0.0, 0.5, 0.9])] = 0
+        counts[0, 0] += 2
+        n, parts = int(counts.sum()) + int(rng.integers(0, 3)), shape[0]
+        unit, f = unit_of(n), np.empty(0)
+        if n < 10**5:
+            f = np.floor(reference.f(np.arange(n + 1)) / unit + 0.5) * unit
+        own = [np.unique([0, *rng.integers(0, parts, parts), parts]) for _ in range(3)]
+        edges, offsets = np.concatenate(own), np.cumsum([0, *(each.size for each in own)])
+        critics = critics_of(float(rng.choice(_validate.CAPS)), unit)
+        yield counts.astype((np.int32, np.int64)[i % 2]), (edges, offsets), (f, unit), critics

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from sweeps import sweep
 
-from dpmic import _validate
 from dpmic._kernels import reference
 from dpmic._kernels.reference.partitions import part_of
 from dpmic._validate import Limits
-from dpmic.statistics.capped import critics_of, unit_of
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.records import CutAxes, RankedAxes
 from dpmic.statistics.search import ALONE, TIE, xlogx_table
@@ -206,7 +204,7 @@ def check_largest(asked, bits):
 @pytest.mark.parametrize("fast", FAST)
 @pytest.mark.parametrize("kind", cases.AXES)
 def test_searches(kind, fast):
-    for asked in cases.searches(10 * cases.AXES.index(kind) + fast, 300, kind, (2, 200)):
+    for asked in cases.searches(10 * cases.AXES.index(kind) + fast, 240, kind, (2, 200)):
         check_search(asked, fast=fast)
 
 
@@ -253,7 +251,7 @@ def check_hard(seed, count):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_searches_where_pruning_is_hard(seed):
-    more_rows, _ = check_hard(seed, 90)
+    more_rows, _ = check_hard(seed, 60)
     assert more_rows > 5
 
 
@@ -354,21 +352,9 @@ def test_the_best_grid(rng):
 
 
 def capped_tables(rng, count):
-    """Tables [part, cell] with several partitions, f in units or not tabled, and critics."""
-    for i in range(count):
-        shape = int(rng.integers(1, 9)), int(rng.integers(2, 150))
-        counts = rng.integers(0, rng.choice([2, 5, 40, 10**5]), shape)
-        counts[rng.random(shape) < rng.choice([0.0, 0.5, 0.9])] = 0
-        counts[0, 0] += 2
-        n, parts = int(counts.sum()) + int(rng.integers(0, 3)), shape[0]
-        unit, f = unit_of(n), np.empty(0)
-        if n < 10**5:
-            f = np.floor(reference.f(np.arange(n + 1)) / unit + 0.5) * unit
-        own = [np.unique([0, *rng.integers(0, parts, parts), parts]) for _ in range(3)]
-        edges, offsets = np.concatenate(own), np.cumsum([0, *(each.size for each in own)])
-        sums = check("cumulate", counts.astype((np.int32, np.int64)[i % 2]))
-        critics = critics_of(float(rng.choice(_validate.CAPS)), unit)
-        yield (sums, edges, offsets), (f, unit), critics
+    """Tables cumulated, with partitions, f and critics."""
+    for counts, partitions, f, critics in cases.capped_tables(rng, count):
+        yield (check("cumulate", counts), *partitions), f, critics
 
 
 def test_two_rows(rng):

@@ -224,7 +224,7 @@ class Work:
         if not self.total:
             mic = _largest(left, right, pairs, self.plan, n)
             return self._found(i, j, mic, None, records)
-        found = matrices(left, right, pairs, self.plan, n)
+        found = matrices(left, right, pairs, self.plan, n, fast=True)
         return self._found(i, j, np.nanmax(found, (1, 2)), np.nansum(found, (1, 2)), records)
 
     def _one_by_one(self, i: Places, j: Places) -> Scored:
@@ -331,7 +331,7 @@ class Work:
             )
         else:
             search = self.method.search(x, y, limits)
-        matrix = search.matrix()
+        matrix = search.matrix(fast=True)
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 
 
@@ -353,7 +353,7 @@ def _largest(
     """
     layout = plan.layout
     logs = np.log2(np.maximum(np.arange(layout.rows.max() + 1), 1))
-    found: Floats = _kernels.tiled.largest(
+    found: Floats = _kernels.largest(
         left, right, pairs, layout.starts, layout.rows, logs, xlogx_table(n)
     )
     return found
@@ -416,7 +416,7 @@ class CountedWork(Work):
     def _alone(self, i: int, j: int) -> tuple[float, float, int]:
         """Return MIC, TIC and the number of records of one pair."""
         search = Search.of_table(self.left.table, self.left.names[i], self.right.names[j])
-        matrix = search.matrix()
+        matrix = search.matrix(fast=True)
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), search.n
 
 
