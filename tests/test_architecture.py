@@ -52,6 +52,7 @@ ALONE = {
     "_ledger_file": {"errors", "_io"},
 }
 ONLY_IN = {
+    "numba": set(),  # of tests alone
     "narwhals": {"data"},
     "matplotlib": {"plots", "results", "evaluation"},
     "joblib": {"statistics", "evaluation", "all_pairs"},

@@ -49,6 +49,16 @@ def test_ranks():
             cases.same(own[: size + 1], expected[: size + 1])  # what follows has no meaning
 
 
+def test_orders():
+    for rng, table, _ in cases.ranked_pairs(0, 500):
+        check("order", table)
+        check("order", np.append(table[0], [0.0, -0.0, np.inf, -np.inf, 5e-324, -1e308]))
+        check("order", 1 + rng.integers(0, 99, table.shape) * 2.0**-52)  # their keys are equal
+    near = 1 + rng.permutation(3000) * 2.0**-52
+    check("order", near)
+    check("order", np.concatenate((near, rng.random(500))))
+
+
 @pytest.mark.parametrize("slack", [0, 1])
 def test_equipartitions(slack):
     for rng, _, axes in cases.ranked_pairs(1, 500):

@@ -234,7 +234,7 @@ class MassAxis:
     @classmethod
     def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
         """Let records with the same value stay together."""
-        atoms, starts, ends = _kernels.ranks(values, np.argsort(values))
+        atoms, starts, ends = _kernels.ranks(values, _kernels.order(values))
         return cls(atoms, starts, ends, slack)
 
     @classmethod

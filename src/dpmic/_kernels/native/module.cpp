@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
@@ -100,6 +101,65 @@ template <class T> In<T> attribute(nb::handle object, const char *name) {
 template <class T> In<T> item(nb::handle object, int i) { return nb::cast<In<T>>(object[i]); }
 
 // ---------------------------------------------------------------------------- partitions
+
+// A number that orders as the value does: its sign, exponent and first bits.
+std::uint32_t key_of(double value) {
+    std::uint64_t bits;
+    value += 0.0; // a negative zero is zero
+    std::memcpy(&bits, &value, sizeof bits);
+    bits ^= bits >> 63 ? ~std::uint64_t(0) : std::uint64_t(1) << 63;
+    return std::uint32_t(bits >> 32);
+}
+
+struct Keyed {
+    std::uint32_t key, record;
+};
+
+// Sort by 11 bits of the key, equal ones in the order they came in.
+void sort_by(int shift, const Keyed *from, Keyed *to, Index size) {
+    Index places[2048] = {};
+    for (Index i = 0; i < size; ++i) ++places[from[i].key >> shift & 2047];
+    Index seen = 0;
+    for (Index &place : places) {
+        const Index own = place;
+        place = seen;
+        seen += own;
+    }
+    for (Index i = 0; i < size; ++i) to[places[from[i].key >> shift & 2047]++] = from[i];
+}
+
+void sort_plainly(const double *values, Index size, Index *order) {
+    for (Index i = 0; i < size; ++i) order[i] = i;
+    std::stable_sort(order, order + size, [&](Index a, Index b) { return values[a] < values[b]; });
+}
+
+// What sorts values, equal ones in the order they came in: by keys, then what keys leave undecided.
+void sort_order(const double *values, Index size, Index *order) {
+    if (size < 256) return sort_plainly(values, size, order);
+    Buffer<Keyed> one(size), other(size);
+    for (Index i = 0; i < size; ++i) one[i] = {key_of(values[i]), std::uint32_t(i)};
+    sort_by(0, one.get(), other.get(), size);
+    sort_by(11, other.get(), one.get(), size);
+    sort_by(22, one.get(), other.get(), size);
+    Index moves = 0;
+    for (Index i = 0; i < size; ++i) {
+        const Index record = other[i].record;
+        Index at = i;
+        for (; at > 0 && values[order[at - 1]] > values[record] && moves < 8 * size; --at, ++moves)
+            order[at] = order[at - 1];
+        order[at] = record;
+    }
+    if (moves >= 8 * size) sort_plainly(values, size, order);
+}
+
+auto order(In<double> table) {
+    const Rows<const double> values = rows(table);
+    Out<Index> found(table.ndim() == 1 ? std::initializer_list<Index>{values.length}
+                                       : std::initializer_list<Index>{values.size, values.length});
+    for (Index i = 0; i < values.size; ++i)
+        sort_order(values[i], values.length, found.data + i * values.length);
+    return found.array;
+}
 
 template <class Number>
 Index rank(const double *values, const Number *order, Index size, Count *atoms, Index *ends) {
@@ -502,6 +562,7 @@ NB_MODULE(_native, m) {
     using namespace dpmic;
     select(m, variants().back());
     m.def("_use", [module = nb::handle(m)](const char *name) { use(module, name); }, "variant"_a);
+    m.def("order", order, "values"_a);
     m.def("ranks", ranks, "values"_a, "order"_a);
     m.def("rank_rows", rank_rows, "table"_a, "order"_a);
     m.def("between", between, "values"_a);

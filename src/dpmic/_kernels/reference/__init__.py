@@ -28,6 +28,7 @@ from dpmic._kernels.reference.partitions import (
     between,
     equipartition,
     equipartitions,
+    order,
     rank_rows,
     ranks,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "information",
     "informations",
     "largest",
+    "order",
     "place",
     "rank_rows",
     "ranks",

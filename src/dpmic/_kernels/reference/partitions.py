@@ -14,6 +14,11 @@ Floats = NDArray[np.float64]
 Parts = NDArray[np.int32]
 
 
+def order(values: Floats) -> Edges:
+    """Return what sorts values along the last axis, equal ones in the order they came in."""
+    return np.argsort(values, axis=-1, kind="stable")
+
+
 def ranks(values: Floats, order: Edges) -> tuple[Parts, Floats, Edges]:
     """Return the rank of each value, equal ones sharing theirs, the cuts below and ``ends``.
 
