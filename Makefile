@@ -4,7 +4,12 @@ OLDEST ?= python3.11
 BIN := .venv/bin
 # Empty is unset: pytest keeps the tests it has rewritten, which is half the time of collecting them.
 export PYTHONDONTWRITEBYTECODE :=
-IN_LOWEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/python -m pytest
+IN_LOWEST := .venv-lowest/bin/python -m pytest
+BUILT_OF := pyproject.toml CMakeLists.txt $(wildcard src/dpmic/_kernels/native/*)
+# A compiler that is there must compile the kernels: an error in them would go unnoticed if numpy did their
+# work, more slowly. Without one, and in the demo, numpy does it.
+NATIVE ?= $(if $(shell command -v $(CXX) 2>/dev/null),required,auto)
+.venv/demo.done: NATIVE = auto
 
 .PHONY: help demo check test test-full test-lowest lint docs bench bench-scale bench-synthetic audit clean
 
@@ -94,18 +99,21 @@ clean:
 	@touch $@
 
 # One rule for each set of extras: .venv/demo.done installs dpmic[demo], and so on.
-.venv/%.done: pyproject.toml | .venv/pip.done
+.venv/%.done: $(BUILT_OF) | .venv/pip.done
 	@echo "dpmic: installing into .venv (extra: $*)"
-	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@DPMIC_NATIVE=$(NATIVE) $(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@$(BIN)/python -c 'import dpmic._kernels._native' 2>/dev/null || \
+	  echo "dpmic: there is no C++ compiler, or it failed: numpy does the work, more slowly (make clean demo NATIVE=required says why)"
 	@touch $@
 
-# The lowest version of each requirement is a constraint. Spark is left out: 400 MB to build.
-.venv-lowest/test.done: pyproject.toml
+# The lowest version of each requirement is a constraint, also of those that build. Spark is left out: 400 MB to build.
+.venv-lowest/test.done: $(BUILT_OF)
 	@echo "dpmic: installing the lowest versions into .venv-lowest"
 	@$(OLDEST) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python -m pip install --quiet --upgrade pip
-	@grep -oE '"[a-z0-9-]+(\[[a-z]+\])?>=[0-9.]+"' $< | sed -E 's/"|\[.*\]//g; s/>=/==/' >.venv-lowest/lowest.txt
-	@.venv-lowest/bin/python -m pip install --quiet -c .venv-lowest/lowest.txt --editable '.[test,duckdb,dask]'
+	@grep -oE '"[a-z0-9-]+(\[[a-z]+\])?>=[0-9.]+"' pyproject.toml | sed -E 's/"|\[.*\]//g; s/>=/==/' >.venv-lowest/lowest.txt
+	@DPMIC_NATIVE=$(NATIVE) .venv-lowest/bin/python -m pip install --quiet -c .venv-lowest/lowest.txt \
+	  --build-constraint .venv-lowest/lowest.txt --editable '.[test,duckdb,dask]'
 	@touch $@
 
 .venv-synthetic/dpmm.done:

@@ -4,14 +4,13 @@ Run with ``make bench``. One process, one thread, warm. Ours and the peers take 
 least CPU time of each counts; on a busy machine trust the ratios. Pairs are of noise and of a
 noisy sine, alpha = 0.6 and c = 15 unless a row says otherwise. The peers search masters of
 c * floor(B / l) parts for every l, about 2.5 times the work of our default; the rows of the
-drop-in search those. Commands run in processes of their own, first with an empty cache.
+drop-in search those. Commands run in processes of their own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import re
 import resource
@@ -177,7 +176,7 @@ def small_problems(n: int, kind: str, left: Floats, right: Floats) -> Iterator[R
 
 
 def commands() -> Iterator[Row]:
-    """CPU time of commands with an empty cache of machine code, and with a full one."""
+    """CPU time of commands, at first and then."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table = np.random.default_rng(0).random((442, 11)).round(6)
@@ -185,22 +184,21 @@ def commands() -> Iterator[Row]:
         np.savetxt(folder / "t.csv", table, "%g", ",", header=head, comments="")
         for command, columns in COMMANDS.items():
             given = [command, "t.csv", *columns]
-            first = _command(folder, command, *given)
-            then = min(_command(folder, command, *given) for _ in range(3))
+            first = _command(folder, *given)
+            then = min(_command(folder, *given) for _ in range(3))
             yield Row(f"`dpmic {command}`, the first call", 442, "noise", first, goal="3 s")
             goal = "1 s" if command == "matrix" else ""
-            yield Row(f"`dpmic {command}`, compiled", 442, "noise", then, goal=goal)
-        demo = _command(folder, "demo", "demo")
+            yield Row(f"`dpmic {command}`, again", 442, "noise", then, goal=goal)
+        demo = _command(folder, "demo")
         yield Row("`dpmic demo`, the first call", 6366, "survey", demo, goal="5 s")
 
 
-def _command(folder: Path, cache: str, *given: str) -> float:
-    """Run a command with a cache of its own; return milliseconds of CPU time."""
+def _command(folder: Path, *given: str) -> float:
+    """Run a command in a folder; return milliseconds of CPU time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, "-m", "dpmic", *given],
         cwd=folder,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / f"cache-{cache}")},
         capture_output=True,
         check=True,
     )

@@ -11,7 +11,7 @@ pytest_plugins = ["cpu_time", "pytester"]
 
 settings.register_profile(
     "dpmic",
-    deadline=None,  # the first example of a run may compile a kernel
+    deadline=None,  # the machine may be busy
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )

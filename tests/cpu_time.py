@@ -2,14 +2,12 @@
 
 An unmarked test that takes more CPU time than ``cpu_listed`` is listed at the end of a run, and
 one that takes more than ``cpu_limit`` fails. Counted are the process and the processes that it
-waited for, so a busy machine changes little. What numba compiles or loads from its cache is not
-counted: it falls on whichever test comes first.
+waited for, so a busy machine changes little.
 """
 
 import os
 
 import pytest
-from numba.core import event
 
 MARKED = ("slow", "full")
 
@@ -25,37 +23,11 @@ def cpu_seconds():
     return times.user + times.system + times.children_user + times.children_system
 
 
-class Compiling(event.Listener):
-    """How long numba has held the lock of its compiler, which it may take more than once."""
-
-    seconds, depth, start = 0.0, 0, 0.0
-
-    def on_start(self, event):
-        self.depth += 1
-        if self.depth == 1:
-            self.start = cpu_seconds()
-
-    def on_end(self, event):
-        self.depth -= 1
-        if self.depth == 0:
-            self.seconds += cpu_seconds() - self.start
-
-
-def pytest_configure(config):
-    config.compiling = Compiling()
-    event.register("numba:compiler_lock", config.compiling)
-
-
-def pytest_unconfigure(config):
-    event.unregister("numba:compiler_lock", config.compiling)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    compiling, limit = item.config.compiling, float(item.config.getini("cpu_limit"))
-    start = cpu_seconds() - compiling.seconds
+    limit, start = float(item.config.getini("cpu_limit")), cpu_seconds()
     result = yield
-    seconds = cpu_seconds() - compiling.seconds - start
+    seconds = cpu_seconds() - start
     if not any(item.get_closest_marker(name) for name in MARKED):
         item.user_properties.append(("cpu_seconds", seconds))
         if seconds > limit:

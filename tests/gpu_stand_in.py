@@ -35,7 +35,7 @@ class StandIn:
     def entries(self, left, right, pairs, starts, k_max):
         n = left.cut.columns.parts.shape[2]
         task = left.cut, right.cut, pairs, starts, k_max, xlogx_table(n)
-        return _kernels.tiled.entries(*task).astype(np.float32).astype(float)
+        return _kernels.entries(*task, True).astype(np.float32).astype(float)
 
     def largest(self, left, right, pairs, starts, k_max):
         return self._apart(left, right, pairs, starts, k_max).max(axis=(0, 2, 3))

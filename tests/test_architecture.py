@@ -52,7 +52,7 @@ ALONE = {
     "_ledger_file": {"errors", "_io"},
 }
 ONLY_IN = {
-    "numba": {"_kernels"},
+    "numba": set(),  # of tests alone
     "cupy": {"_kernels"},
     "narwhals": {"data"},
     "matplotlib": {"plots", "results", "evaluation"},
@@ -144,14 +144,39 @@ def test_data_meets_noise_where_the_proofs_say():
     assert "import GRANULARITY\n" in (SOURCE / "privacy/_pairs.py").read_text()
 
 
+PRIVATE = ("privacy", "job", "evaluation")
+PRUNING = {"largest", "entries", "equi"}  # kernels that leave out what cannot win, if asked to
+RUN = {"prepare", "query", "task", "self"}  # have a run and are no Search, whose run prunes
+
+
+def pruning(text):
+    """Return every place of some code that lets a search leave out what cannot win."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.keyword(arg="fast", value=value) if ast.unparse(value) != "False":
+                yield ast.unparse(node)
+            case ast.Attribute(value=ast.Name("_kernels"), attr=name) if name in PRUNING:
+                yield ast.unparse(node)
+            case ast.Attribute(value=owner, attr="run"):
+                if ast.unparse(owner).partition("(")[0] not in RUN:
+                    yield ast.unparse(node)
+            case ast.ImportFrom(module=str(module)) if module.startswith("dpmic._kernels"):
+                yield ast.unparse(node)
+
+
 def test_the_private_path_never_prunes():
-    """A search that leaves out what cannot win tells of the data by its time."""
+    """A search that leaves out what cannot win tells of the data by its time.
+
+    The same while private calls run: privacy/test_private_calls.py.
+    """
     for path in MODULES:
-        if "tiled.largest" in path.read_text():
-            assert layer(path) == "all_pairs", path
-    for path in (SOURCE / "privacy").glob("*.py"):
-        ours = {name for name in imports(path) if name.startswith("dpmic.")}
-        assert not any(name.startswith("dpmic.all_pairs") for name in ours), path
+        if layer(path) in PRIVATE:
+            assert not list(pruning(path.read_text())), path
+        if layer(path) in ("privacy", "job"):  # all pairs, and scores of one, prune
+            pruned = ("dpmic.all_pairs", "dpmic.statistics.family")
+            assert not any(name.startswith(pruned) for name in imports(path)), path
+    users = {layer(path) for path in MODULES if "_kernels.largest" in path.read_text()}
+    assert users == {"all_pairs"}
 
 
 def test_the_private_path_never_uses_a_gpu():
@@ -165,15 +190,26 @@ def test_the_private_path_never_uses_a_gpu():
     assert "all_pairs" not in ALLOWED["privacy"] | ALLOWED["job"]
 
 
-def test_a_change_of_any_kernel_voids_the_machine_code_of_all():
-    """Numba's cache alone would keep old code of a callee whose own file has changed."""
-    from dpmic._kernels import _compile
-
-    assert sorted((SOURCE / "_kernels").glob("*.py")) == _compile._SOURCES
-    for path in (SOURCE / "_kernels").glob("*.py"):
-        assert all(
-            name.startswith("dpmic._kernels") for name in imports(path) if "dpmic" in name
-        ), path
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ("search.matrix(fast=True)", True),
+        ("pair_matrices(axes, pairs, plan, fast=quick)", True),
+        ("search.matrix(fast=False)", False),
+        ("search.matrix()", False),
+        ("Search.of(x, y, plan).run()", True),
+        ("matrix, grid = search.run()", True),
+        ("found = map(Search.run, searches)", True),
+        ("return query.run()", False),
+        ("return prepare(table, terms).run()", False),
+        ("_kernels.largest(left, right, pairs, starts, rows, logs, f)", True),
+        ("_kernels.equi(x, y, plan, logs, f, True)", True),
+        ("from dpmic._kernels import entries", True),
+        ("_kernels.informations(tables, rows, f)", False),
+    ],
+)
+def test_pruning_is_seen(code, seen):
+    assert bool(list(pruning(code))) == seen
 
 
 def test_every_module_has_its_rule():
@@ -201,6 +237,8 @@ def loaded_after(code):
 
 HEAVY = {"numba", "scipy", "narwhals", "pyarrow", "pandas", "matplotlib", "opendp", "joblib"}
 HEAVY |= {"pyreadstat", "python_calamine", "cupy"}
+HEAVY = {"scipy", "narwhals", "pyarrow", "pandas", "matplotlib", "opendp", "joblib"}
+HEAVY |= {"pyreadstat", "python_calamine"}
 
 
 def test_import_is_light():
@@ -212,15 +250,34 @@ def test_modules_come_with_the_package(name):
     assert "dpmic" in loaded_after(f"import dpmic\ndpmic.{name}")
 
 
+def command(*words):
+    """Return the code of a command, which goes on after it."""
+    return f"from dpmic.cli import app\ntry: app({list(words)})\nexcept SystemExit: pass"
+
+
 def test_help_is_light():
-    code = "from dpmic.cli import app\ntry: app(['--help'])\nexcept SystemExit: pass"
-    assert not loaded_after(code) & HEAVY
+    assert not loaded_after(command("--help")) & (HEAVY | {"numpy", "rich", "pydantic"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options", "fourth"),
+    [("matrix", [], "4"), ("score", ["b", "c"], "NA"), ("test", ["b", "c"], "NA")],
+)
+def test_numbers_in_a_text_need_no_frames(tmp_path, name, options, fourth):
+    """Pyarrow would import pandas to convert a value; one piece of work needs no threads."""
+    file = tmp_path / "t.csv"
+    rows = [f"{i / 7},{i % 5},{fourth if i == 3 else -i}" for i in range(20)]
+    file.write_text("\n".join(["a,b,c", *rows]))
+    loaded = loaded_after(command(name, str(file), *options))
+    assert "pyarrow" in loaded
+    assert not loaded & (HEAVY - {"scipy", "pyarrow"})
 
 
 @pytest.mark.slow
 def test_arrays_need_neither_frames_nor_files():
     code = "import dpmic\ndpmic.mice([1, 2, 3, 4], [1, 2, 3, 4])"
-    assert not loaded_after(code) & (HEAVY - {"numba", "scipy"})
+    assert not loaded_after(code) & (HEAVY - {"scipy"})
 
 
 def walks():

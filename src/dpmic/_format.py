@@ -1,11 +1,15 @@
-"""Numbers as text, rounded to the side that never promises too much."""
+"""Numbers as text, rounded to the side that never promises too much; names as they can be seen."""
 
 from __future__ import annotations
 
+import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 LEAST_MISS = 1e-9
 """A smaller one is written as this, or the nines could not be counted."""
+
+JOINERS = "\u200c\u200d"
+"""Format characters that ordinary names of some languages hold; the others can reorder a line."""
 
 
 def format_ceil(value: float, digits: int = 6) -> str:
@@ -32,3 +36,16 @@ def format_complement(miss: float) -> str:
         Decimal(1), Decimal(format_ceil(max(miss, LEAST_MISS)))
     )
     return f"{share:f}"
+
+
+def visible(words: str) -> str:
+    """Write characters that nobody sees, or that move what follows, as Python would."""
+    return "".join(map(_visible, words))
+
+
+def _visible(letter: str) -> str:
+    if letter in "\n\t" or letter in JOINERS:
+        return letter
+    if unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+        return letter.encode("unicode_escape").decode()
+    return letter

@@ -313,18 +313,18 @@ class TestInformations:
         tables = rng.poisson(rng.choice([0.1, 1.0, 20.0], (40, 1, 1)), (40, columns, rows))
         tables = tables.astype(np.int32)
         tables[3] = tables[17] = 0
-        found = _kernels.segmentation.informations(tables, k_max, self.xlogx)
+        found = _kernels.reference.informations(tables, k_max, self.xlogx)
         assert found.shape == (40, k_max + 1)
         for table, bits in zip(tables, found, strict=True):
             if table.any():
-                expected = _kernels.segmentation.information(table, k_max, self.xlogx)
+                expected = _kernels.reference.information(table, k_max, self.xlogx)
                 np.testing.assert_array_equal(bits, expected)
             else:
                 assert not bits.any()
 
     def test_against_every_partition(self, rng):
         tables = rng.poisson(2.0, (20, 3, 5)).astype(np.int32)
-        found = _kernels.segmentation.informations(tables, 3, self.xlogx)
+        found = _kernels.reference.informations(tables, 3, self.xlogx)
         for table, bits in zip(tables, found, strict=True):
             columns, rows = np.nonzero(table)
             repeated = table[columns, rows]
@@ -335,7 +335,7 @@ class TestInformations:
 
     def test_no_tables(self):
         empty = np.zeros((0, 2, 2), np.int32)
-        assert _kernels.segmentation.informations(empty, 2, self.xlogx).shape == (0, 3)
+        assert _kernels.reference.informations(empty, 2, self.xlogx).shape == (0, 3)
 
 
 SOURCE = Path(dpmic.__file__).parent

@@ -4,6 +4,7 @@ Further attacks on errors: test_refusals.py. What is particular to a call: its o
 """
 
 import dataclasses
+import functools
 import json
 import pickle
 import subprocess
@@ -32,6 +33,7 @@ from private_calls import (
 from project import ROOT
 
 import dpmic
+from dpmic import _kernels
 from dpmic.privacy import _guards, noise
 from dpmic.privacy.query import Query, padded
 
@@ -87,7 +89,7 @@ def test_a_query_says_what_will_be_published(monkeypatch, ledger):
 
 
 def test_the_order_of_steps(monkeypatch, ledger):
-    """Ask, check, read, get ready, charge, compute, then draw and store under the lock."""
+    """Ask, check, read, charge, compute, then draw and store under the lock."""
     steps = []
 
     def noted(kind, step):
@@ -95,14 +97,14 @@ def test_the_order_of_steps(monkeypatch, ledger):
         return lambda *args, **names: steps.append(step) or real(*args, **names)
 
     for kind in KINDS:
-        for step in ("read", "load", "compute", "publish"):
+        for step in ("read", "compute", "publish"):
             monkeypatch.setattr(kind, step, noted(kind, step))
     for step in ("find", "check", "spend", "settle"):
         monkeypatch.setattr(dpmic.Ledger, step, noted(dpmic.Ledger, step))
     for name, ask in CALLS.items():
         steps.clear()
         ask(FRAME, ledger=ledger, dataset=name)
-        expected = ["find", "check", "read", "load", "spend", "compute", "settle", "publish"]
+        expected = ["find", "check", "read", "spend", "compute", "settle", "publish"]
         assert steps == [*expected, "find"], name  # read back after the commit
         steps.clear()
         ask(FRAME, ledger=ledger, dataset=name)
@@ -451,18 +453,36 @@ def test_a_copy_without_metadata_publishes_and_prints(tmp_path):
     assert "dpmic unknown" in (tmp_path / "r.html").read_text()
 
 
-@pytest.mark.parametrize("name", ["auto", "micr-laplace", "mice-laplace", "screen", "matrix"])
-def test_kernels_are_there_before_the_budget_is_spent(ledger, name, monkeypatch):
-    from dpmic import _kernels
+@pytest.fixture
+def searches(monkeypatch):
+    """Note whether each search may leave out what cannot win."""
+    asked = []
 
-    def missing(*_, **__):
-        raise ImportError("no compiler")
+    def noting(kernel, fast, *given):
+        asked.append(fast or given[-1])
+        return kernel(*given)
 
-    monkeypatch.setattr(_kernels.tiled, "entries", missing)
-    monkeypatch.setattr(_kernels.critics, "two_rows", missing)
-    with pytest.raises(ImportError):
-        CALLS[name](FRAME, ledger=ledger, dataset="visits")
-    assert ledger.history() == []
+    for name, fast in {"equi": False, "entries": False, "largest": True}.items():
+        kernel = getattr(_kernels, name)
+        monkeypatch.setattr(_kernels, name, functools.partial(noting, kernel, fast))
+    return asked
+
+
+@pytest.mark.parametrize(
+    "name", ["micr-laplace", "mice-laplace", "micr-geometric", "matrix", "screen"]
+)
+def test_no_private_search_prunes(name, searches):
+    """Its time would tell of the data."""
+    QUERIES[name](FRAME)
+    assert not any(searches)
+    assert searches or name == "micr-geometric"  # which looks at tables of counts
+
+
+def test_pruning_would_be_noted(searches):
+    dpmic.mice(*FRAME[["age", "dose"]].to_numpy().T)
+    dpmic.pairwise(FRAME, workers=1)
+    assert searches
+    assert all(searches)
 
 
 # Whose rows count

@@ -20,17 +20,18 @@ import pytest
 from sweeps import sweep
 
 import dpmic
-from dpmic._kernels import counting, tiled
+from dpmic import _kernels
+from dpmic._kernels.reference.partitions import part_of
 from dpmic._validate import Limits
 from dpmic.privacy import sensitivity
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.search import Search, xlogx_table
 
-pytestmark = pytest.mark.slow  # kernels of its own are compiled
+pytestmark = pytest.mark.slow  # numba compiles loops of its own
 
 BOX = ((0.0, 1.0), (0.0, 1.0))
 PLAIN = ("mic", "mev", "tic", "mas")
-information = tiled.information
+LOGS = np.log2(np.arange(2, 100))
 
 
 # --- MICr: how a dataset on atoms becomes a matrix ------------------------------------------
@@ -68,8 +69,8 @@ class Runs:
             for step in search.steps:
                 fixed = records.fixed.columns(step.columns)
                 free = records.free.master(step.master)
-                column = counting.part_of(fixed)[records.fixed.atoms]
-                row = counting.part_of(free)[records.free.atoms]
+                column = part_of(fixed)[records.fixed.atoms]
+                row = part_of(free)[records.free.atoms]
                 cell.append(column * (free.size - 1) + row)
                 shape.append((fixed.size - 1, free.size - 1, step.rows))
                 served = [(k, step.columns) for k in range(2, step.rows + 1)]
@@ -141,10 +142,9 @@ def binomials(n, m):
 
 
 @numba.njit
-def tables(n, columns, rows, k_max, xlogx, binomial):
-    """Score every table of n records with the package's kernel, in the order of numbers."""
-    m = columns * rows
-    out = np.empty((binomial[n + m - 1, m - 1], k_max - 1))
+def compositions(n, m, binomial):
+    """Return every table of m cells with n records, in the order of numbers."""
+    out = np.empty((binomial[n + m - 1, m - 1], m), np.int32)
     counts = np.zeros(m, np.int32)
     counts[0] = n
     while True:
@@ -152,7 +152,7 @@ def tables(n, columns, rows, k_max, xlogx, binomial):
         for i in range(1, m):
             s += counts[i - 1]
             number += binomial[s + i - 1, i]
-        out[number] = information(counts.reshape((columns, rows)), k_max, xlogx)[2:]
+        out[number] = counts
         # next composition of n
         i = 0
         while counts[i] == 0:
@@ -163,6 +163,17 @@ def tables(n, columns, rows, k_max, xlogx, binomial):
         counts[i] = 0
         counts[0] = rest
         counts[i + 1] += 1
+
+
+def score(tables, shape, xlogx):
+    """Return the information [table, k - 2] of tables of cells, by the package's own kernel."""
+    columns, rows, k_max = shape
+    return _kernels.informations(tables.reshape(-1, columns, rows), k_max, xlogx)[:, 2:]
+
+
+def normalised(bits):
+    """Return entries [..., k - 2], as the package does, of information."""
+    return np.clip(bits / LOGS[: bits.shape[-1]], 0.0, 1.0)
 
 
 @numba.njit(nogil=True)
@@ -221,10 +232,10 @@ def explore(first, n, symmetric, known, offset, binomial, cell, shape, entry, mi
 def largest_changes(runs, n, threads=1, symmetric=True):
     """Return the largest change of every statistic over all neighbours of n records."""
     xlogx, binomial = xlogx_table(n), binomials(n, int((runs.shape[:, 0] * runs.shape[:, 1]).max()))
-    scored = []
-    for columns, rows, k_max in runs.shape:
-        bits = tables(n, columns, rows, k_max, xlogx, binomial)
-        scored.append(np.clip(bits / np.log2(np.arange(2, k_max + 1)), 0.0, 1.0).ravel())
+    scored = [
+        normalised(score(compositions(n, shape[0] * shape[1], binomial), shape, xlogx)).ravel()
+        for shape in runs.shape
+    ]
     offset = np.cumsum([0, *(part.size for part in scored)])[:-1]
     known = np.concatenate(scored)
     rest = (known, offset, binomial, runs.cell, runs.shape, runs.entry, runs.mirror, runs.edge)
@@ -306,43 +317,36 @@ def test_symmetry_loses_nothing(B, c, n):
 # --- MICr: the enumeration is of the package's statistic, and adversaries at larger n --------
 
 
-@numba.njit
-def score_completions(E, values, xlogx, cell, shape):
-    """Set values[run, q, k - 2] with the package's kernel: E and one more record in cell q."""
-    for run in range(cell.shape[0]):
-        columns, rows, k_max = shape[run]
-        table = np.zeros(columns * rows, np.int32)
-        for atom in E:
-            table[cell[run, atom]] += 1
-        for q in range(table.size):
-            table[q] += 1
-            bits = information(table.reshape((columns, rows)), k_max, xlogx)
-            table[q] -= 1
-            for k in range(2, k_max + 1):
-                values[run, q, k - 2] = min(max(bits[k] / math.log2(k), 0.0), 1.0)
+def score_completions(E, runs, xlogx):
+    """Return values[run, q, k - 2]: E and one more record in cell q of the run's table."""
+    steps, widest = len(runs.cell) // 2, runs.cell.max() + 1
+    own = runs.cell[:, E] + widest * np.arange(2 * steps)[:, None]
+    counts = np.bincount(own.ravel(), minlength=2 * steps * widest).reshape(2, steps, 1, widest)
+    tables = (counts + np.eye(widest, dtype=int)).astype(np.int32)  # [orientation, step, q, cell]
+    bits = np.zeros((2, steps, widest, runs.shape[:, 2].max()))
+    for step, shape in enumerate(runs.shape[:steps].tolist()):
+        m = shape[0] * shape[1]
+        found = score(tables[:, step, :m, :m], shape, xlogx)
+        bits[:, step, :m, : shape[2] - 1] = found.reshape(2, m, -1)
+    return normalised(bits).reshape(2 * steps, widest, -1)
 
 
-@numba.njit
-def climb(n, rounds, rng, xlogx, cell, shape, entry, mirror, edge):
+def climb(n, rounds, rng, runs):
     """Anneal E so that completing it matters most; return the largest change of everything."""
-    atoms = cell.shape[1]
-    values = np.zeros((cell.shape[0], (shape[:, 0] * shape[:, 1]).max(), shape[:, 2].max()))
-    low, high = np.empty(4 + mirror.size), np.empty(4 + mirror.size)
+    atoms, xlogx = runs.cell.shape[1], xlogx_table(n)
+    low, high = np.empty((2, len(runs.names())))
     largest = np.zeros(low.size)
-    E = rng.integers(0, atoms, n - 1)
-    current = 0.0
+    E, current = rng.integers(0, atoms, n - 1), 0.0
     for i in range(rounds):
         trial = E.copy()
         aim = rng.integers(0, atoms) if rng.random() < 0.5 else E[rng.integers(0, n - 1)]
         if rng.random() < 0.5:
             trial[rng.integers(0, n - 1)] = aim
         else:  # all records of one atom move
-            mates = E[rng.integers(0, n - 1)]
-            trial[mates == E] = aim
-        score_completions(trial, values, xlogx, cell, shape)
-        spreads(values, cell, shape, entry, mirror, edge, low, high)
-        for j in range(largest.size):
-            largest[j] = max(largest[j], high[j] - low[j])
+            trial[E[rng.integers(0, n - 1)] == E] = aim
+        values = score_completions(trial, runs, xlogx)
+        spreads(values, runs.cell, runs.shape, runs.entry, runs.mirror, runs.edge, low, high)
+        np.maximum(largest, high - low, out=largest)
         change = high[0] - low[0]
         heat = 0.02 * (1 - i / rounds)
         if change >= current or rng.random() < math.exp((change - current) / (heat + 1e-9)):
@@ -353,8 +357,7 @@ def climb(n, rounds, rng, xlogx, cell, shape, entry, mirror, edge):
 def attack_micr(B, c, master, n, rounds, seed):
     """Return the largest change of mic over its bound; nothing may exceed its own."""
     runs = Runs.of(B, c, master)
-    shapes = (runs.cell, runs.shape, runs.entry, runs.mirror, runs.edge)
-    found = climb(n, rounds, np.random.default_rng(seed), xlogx_table(n), *shapes)
+    found = climb(n, rounds, np.random.default_rng(seed), runs)
     found = dict(zip(runs.names(), found.tolist(), strict=True))
     assert not exceeded(found, lambda name: runs.bound(n, name))
     return found["mic"] / sensitivity.micr(n)
@@ -366,17 +369,14 @@ def attack_micr(B, c, master, n, rounds, seed):
 def test_the_enumeration_is_of_micr(B, c, master, rng):
     runs = Runs.of(B, c, master)
     for n in (4, 9, 30):
-        xlogx = xlogx_table(n)
         atoms = rng.integers(0, runs.cell.shape[1], n)
-        tables_of = (runs.shape[:, 0] * runs.shape[:, 1]).max()
-        values = np.zeros((len(runs.shape), tables_of, runs.shape[:, 2].max()))
-        score_completions(atoms[1:], values, xlogx, runs.cell, runs.shape)
+        values = score_completions(atoms[1:], runs, xlogx_table(n))
         matrix = np.zeros(len(runs.entries))
         for run, (_, _, k_max) in enumerate(runs.shape):
             found = values[run, runs.cell[run, atoms[0]], : k_max - 1]
             np.maximum.at(matrix, runs.entry[run, : k_max - 1], found)
-        score = dpmic.micr(runs.x[atoms], runs.y[atoms], bounds=BOX, B=B, c=c, master=master)
-        expected = [score.matrix[k - 2, l - 2] for k, l in runs.entries]
+        whole = dpmic.micr(runs.x[atoms], runs.y[atoms], bounds=BOX, B=B, c=c, master=master)
+        expected = [whole.matrix[k - 2, l - 2] for k, l in runs.entries]
         assert matrix == pytest.approx(expected, abs=1e-15)
 
 

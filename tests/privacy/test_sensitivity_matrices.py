@@ -14,7 +14,7 @@ import pytest
 
 from dpmic.privacy import sensitivity
 
-pytestmark = pytest.mark.slow  # kernels of its own are compiled
+pytestmark = pytest.mark.slow  # numba compiles loops of its own
 
 
 @numba.njit(cache=False)

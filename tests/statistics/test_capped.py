@@ -41,15 +41,15 @@ def kernel(counts, cap, rows, limits=None):
     n = int(counts.sum())
     unit = unit_of(n)
     critics, table = critics_of(cap, unit), capped._xlogx(n, unit)
-    sums = _kernels.critics.cumulate(counts)
+    sums = _kernels.cumulate(counts)
     edges, offsets = np.arange(len(counts) + 1), np.array([0, len(counts) + 1])
     if rows == 2:
         own = critics.two, critics.cap, critics.hard
         limits = np.full(counts.shape[1] - 1, np.inf) if limits is None else limits
-        return _kernels.critics.two_rows(sums, edges, offsets, limits, table, unit, *own)
+        return _kernels.two_rows(sums, edges, offsets, limits, table, unit, *own)
     pairs = np.array(list(itertools.combinations(range(counts.shape[1] - 1), 2))).T
     own = critics.three, critics.cap_of_three, critics.hard_of_three
-    return _kernels.critics.three_rows(sums, edges, offsets, pairs, table, unit, *own)
+    return _kernels.three_rows(sums, edges, offsets, pairs, table, unit, *own)
 
 
 @sweep("cap", _validate.CAPS)
@@ -294,7 +294,7 @@ def test_f_without_a_table_errs_as_the_proof_allows(rng):
             unit, none = unit_of(n), np.empty(0)
             for m in (0, 1, 2, 3, n - 1, n, *rng.integers(4, n, 300).tolist()):
                 exact = m * Decimal(m).ln() / Decimal(2).ln() if m else Decimal(0)
-                found = Decimal(float(_kernels.critics.xlogx(np.int32(m), none, unit)))
+                found = Decimal(float(_kernels.reference.critics.xlogx(np.int32(m), none, unit)))
                 assert found % Decimal(unit) == 0
                 assert abs(found - exact) <= 3 * Decimal(unit)
 

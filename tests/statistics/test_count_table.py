@@ -15,7 +15,6 @@ from sweeps import sweep
 
 import dpmic
 from dpmic import _kernels
-from dpmic._kernels import large
 from dpmic._validate import Limits
 from dpmic.statistics import count_table, records
 from dpmic.statistics.fixed_grids import Locator, cell_layout
@@ -187,7 +186,7 @@ def test_an_interrupted_table_is_not_used(monkeypatch):
         if len(counted) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_kernels.counting, "tally", interrupted)
+    monkeypatch.setattr(_kernels, "tally", interrupted)
     with pytest.raises(KeyboardInterrupt):
         table.update(pa.table(columns(np.random.default_rng(2), 30)))
     assert "interrupted" in repr(table)
@@ -392,7 +391,7 @@ def test_a_guided_search_is_a_search(interval, B):
     assert np.array_equal(column.atoms(values), np.searchsorted(column.cuts, values, side="right"))
     # A guide of nonsense costs time and nothing else.
     wrong = rng.integers(0, column.cuts.size + 1, column.guide.size).astype(np.int32)
-    placed = _kernels.counting.place(values, column.cuts, wrong, column.low, column.scale)
+    placed = _kernels.place(values, column.cuts, wrong, column.low, column.scale)
     assert np.array_equal(placed, column.atoms(values))
 
 
@@ -424,18 +423,18 @@ def test_the_search_without_a_table_of_f(seed):
         counts = rng.integers(0, rng.choice([2, 5, 100]), shape)
         counts[0, 0] += 1
         k = int(rng.integers(2, 6))
-        xlogx = large.f(np.arange(counts.sum() + 1))
+        xlogx = _kernels.f(np.arange(counts.sum() + 1))
         small = counts.astype(np.int32)
-        reference = _kernels.segmentation.information(small, k, xlogx)
-        assert np.array_equal(large.information(counts, k), reference)
-        edges = _kernels.segmentation.trace(small, k, xlogx)
-        assert np.array_equal(large.trace(counts, k), edges)
+        reference = _kernels.reference.information(small, k, xlogx)
+        assert np.array_equal(_kernels.reference.information(counts, k, None), reference)
+        edges = _kernels.reference.trace(small, k, xlogx)
+        assert np.array_equal(_kernels.reference.trace(counts, k, None), edges)
 
 
 def test_a_table_of_f_is_f():
     m = np.concatenate((np.arange(5000), 2 ** np.arange(13, 31) + 1))
-    table = large.f(np.arange(5000))
-    assert np.array_equal(large.f(m[::-1])[::-1][:5000], table)
+    table = _kernels.f(np.arange(5000))
+    assert np.array_equal(_kernels.f(m[::-1])[::-1][:5000], table)
     assert table[:3].tolist() == [0, 0, 2]
 
 

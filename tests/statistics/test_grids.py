@@ -16,8 +16,8 @@ from dpmic.statistics.maps import Map
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(1, 45))
 def test_equipartition_is_the_written_rule(slack, weights, size):
     ends = np.concatenate(([0], np.cumsum(weights)))
-    edges = _kernels.partitions.equipartition(ends, size, slack)
-    parts = _kernels.counting.part_of(edges)
+    edges = _kernels.equipartition(ends, size, slack)
+    parts = _kernels.reference.partitions.part_of(edges)
     assert parts.tolist() == naive.equipartition(weights, size, slack)
 
 
@@ -25,7 +25,7 @@ def test_equipartition_is_the_written_rule(slack, weights, size):
 def test_equipartition_without_ties_is_nearly_equal(slack):
     for n in (10, 23, 1000):
         for size in range(2, n + 1):
-            edges = _kernels.partitions.equipartition(np.arange(n + 1), size, slack)
+            edges = _kernels.equipartition(np.arange(n + 1), size, slack)
             weights = np.diff(edges)
             assert weights.size == size
             assert weights.max() - weights.min() <= 1
@@ -35,15 +35,15 @@ def test_masters_refine_equipartitions_without_ties():
     """So a noiseless line finds its own columns among the rows and scores their whole entropy."""
     for n in (10, 23, 1000):
         for size in range(2, 8):
-            edges = _kernels.partitions.equipartition(np.arange(n + 1), size, 1)
-            master = _kernels.partitions.equipartition(np.arange(n + 1), 15 * size, 1)
+            edges = _kernels.equipartition(np.arange(n + 1), size, 1)
+            master = _kernels.equipartition(np.arange(n + 1), 15 * size, 1)
             assert set(edges.tolist()) <= set(master.tolist()) or n < 15 * size
 
 
 def test_a_heavy_atom_leaves_the_other_parts_to_the_rest():
     """60 zeros and 40 different values in 4 parts: the zeros, and three parts of the others."""
     ends = np.concatenate(([0], np.arange(60, 101)))
-    edges = _kernels.partitions.equipartition(ends, 4, 1)
+    edges = _kernels.equipartition(ends, 4, 1)
     assert np.diff(ends[edges]).tolist() == [60, 13, 14, 13]
 
 
@@ -64,8 +64,8 @@ def test_a_value_on_a_cut_belongs_to_the_cell_above():
     axis = grids.RangeAxis.of(
         np.array([-5.0, 0.0, 0.24, 0.25, 0.5, 0.75, 1.0, 9.0]), Map(0.0, 1.0), frozenset({2, 4})
     )
-    quarters = _kernels.counting.part_of(axis.columns(4))[axis.atoms]
-    halves = _kernels.counting.part_of(axis.columns(2))[axis.atoms]
+    quarters = _kernels.reference.partitions.part_of(axis.columns(4))[axis.atoms]
+    halves = _kernels.reference.partitions.part_of(axis.columns(2))[axis.atoms]
     assert quarters.tolist() == [0, 0, 0, 1, 2, 3, 3, 3]
     assert halves.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 

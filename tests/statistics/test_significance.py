@@ -131,7 +131,7 @@ def test_any_permutation_is_as_likely():
     """Of 4 distinct records all 24 come equally often, in one batch and from one to the next."""
     rng, records = np.random.default_rng(2), np.arange(4, dtype=np.int32)
     tables, order = np.empty((12_000, 4, 4), np.int64), records.copy()
-    dpmic._kernels.counting.shuffle(rng, records, order, tables)
+    dpmic._kernels.shuffle(rng, records, order, tables)
     assert (tables.sum(axis=1) == 1).all()
     assert (tables.sum(axis=2) == 1).all()
     seen = tables.argmax(axis=2) @ np.array([64, 16, 4, 1])

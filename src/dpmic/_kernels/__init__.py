@@ -1,15 +1,19 @@
-"""Arrays in, arrays out. The only package that imports numba, and only on first use."""
+"""Arrays in, arrays out: the compiled kernels, or the plain ones where those could not be built."""
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+import sys
 
-_MODULES = ("counting", "critics", "large", "partitions", "ranked", "segmentation", "tiled")
+from dpmic._kernels import reference
+from dpmic._kernels.reference import *  # noqa: F403
 
+try:
+    from dpmic._kernels._native import *  # noqa: F403
+except ImportError:
+    print(
+        "dpmic: the compiled kernels are missing, so scores take 20 to 100 times as long; "
+        "install a C++ compiler, then dpmic again",
+        file=sys.stderr,
+    )
 
-def __getattr__(name: str) -> ModuleType:
-    """Import a kernel module when it is first asked for: numba costs up to a second."""
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = [*reference.__all__, "reference"]

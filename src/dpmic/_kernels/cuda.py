@@ -1,6 +1,6 @@
 """The searches of many pairs on a GPU. The only module that imports CuPy, and only on first use.
 
-Arrays in, arrays out, as tiled.py has it, but in float32 and in another order of additions: entries
+Arrays in, arrays out, as `reference.entries` has it, but in float32 and in another order of additions: entries
 agree to about a millionth. ``search.cu`` is compiled for the sizes at hand, and CuPy keeps what was
 compiled in its own cache.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.integer[Any]]
-Cut = Any  # named tuples of arrays, described at `tiled.entries`
+Cut = Any  # named tuples of arrays, described at `reference.entries`
 
 SOURCE = Path(__file__).with_name("search.cu")
 
@@ -177,7 +177,7 @@ def largest(left: Loaded, right: Loaded, pairs: Indices, starts: Indices, k_max:
 
 
 def entries(left: Loaded, right: Loaded, pairs: Indices, starts: Indices, k_max: Indices) -> Floats:
-    """Return the largest information, [orientation, pair, step, k], as `tiled.entries` does."""
+    """Return the largest information, [orientation, pair, step, k], as `reference.entries` does."""
     with _stream():
         bits = _bits(left, right, _pairs(pairs), starts, k_max)
         return np.asarray(bits.get(), np.float64)

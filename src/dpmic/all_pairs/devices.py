@@ -95,7 +95,7 @@ class Cpu:
         """
         layout = plan.layout
         logs = np.log2(np.maximum(np.arange(layout.rows.max() + 1), 1))
-        found: Floats = _kernels.tiled.largest(
+        found: Floats = _kernels.largest(
             left, right, pairs, layout.starts, layout.rows, logs, xlogx_table(n)
         )
         return found
@@ -104,7 +104,7 @@ class Cpu:
         self, left: CutAxes, right: CutAxes, pairs: Pairs, plan: Steps, n: int
     ) -> tuple[Floats, Floats]:
         """Return the MIC and the TIC of each pair."""
-        found = matrices(left, right, pairs, plan, n)
+        found = matrices(left, right, pairs, plan, n, fast=True)
         return np.nanmax(found, (1, 2)), np.nansum(found, (1, 2))
 
     def pvalues(self, *_: Any) -> Floats:
@@ -224,7 +224,7 @@ def _decided(
         group = int(np.searchsorted(layout.starts, step, side="right")) - 1
         axes = _of_step(left, step, group), _of_step(right, step, group)
         rows = layout.rows[step : step + 1]
-        found = _kernels.tiled.largest(
+        found = _kernels.largest(
             *axes, pairs[own], one, rows, np.log2(np.maximum(np.arange(rows[0] + 1), 1)), f
         )
         mic[own] = np.maximum(mic[own], found)

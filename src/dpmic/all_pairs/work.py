@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -372,7 +373,7 @@ class Work:
             )
         else:
             search = self.method.search(x, y, limits)
-        matrix = search.matrix()
+        matrix = search.matrix(fast=True)
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
 
 
@@ -439,7 +440,7 @@ class CountedWork(Work):
     def _alone(self, i: int, j: int) -> tuple[float, float, int]:
         """Return MIC, TIC and the number of records of one pair."""
         search = Search.of_table(self.left.table, self.left.names[i], self.right.names[j])
-        matrix = search.matrix()
+        matrix = search.matrix(fast=True)
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), search.n
 
 
@@ -449,29 +450,27 @@ def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Itera
     With ``threads`` None the cluster of joblib's active backend does it or, where that has none,
     a thread for each core that this process may use.
     """
-    if threads is None:
-        from joblib import cpu_count
-        from joblib.parallel import get_active_backend
-
-        backend, _ = get_active_backend()
+    parallel = sys.modules.get("joblib.parallel")  # without it no backend is active
+    if threads is None and parallel is not None:
+        backend, _ = parallel.get_active_backend()
         if hasattr(backend, "client"):
             return _by_cluster(work, list(work.tiles(done, TILE_SECONDS)), backend)
-        threads = int(cpu_count()) if work.device.exact else STREAMS
+    if threads is None and not work.device.exact:
+        threads = STREAMS
     pieces = chain.from_iterable(map(work.pieces, work.tiles(done)))
-    return _by_threads(pieces, min(threads, done.size))
+    return _by_threads(pieces, threads, done.size)
 
 
-def _by_threads(pieces: Iterator[Piece], threads: int) -> Iterator[Scored]:
-    """Share out pieces among threads; kernels release the GIL."""
-    first = next(pieces, None)  # here, where an interrupt comes alone
-    if first is None:
-        return
-    pieces = chain([first], pieces)
-    if threads == 1:
+def _by_threads(pieces: Iterator[Piece], threads: int | None, most: int) -> Iterator[Scored]:
+    """Share out pieces among threads, at most so many; kernels release the GIL."""
+    begun = list(islice(pieces, 2))  # here, where an interrupt comes alone
+    pieces = chain(begun, pieces)
+    if len(begun) < 2 or threads == 1:
         yield from (piece() for piece in pieces)
         return
-    from joblib import Parallel, delayed
+    from joblib import Parallel, cpu_count, delayed
 
+    threads = min(threads or int(cpu_count()), most)
     parallel = Parallel(n_jobs=threads, backend="threading", return_as="generator_unordered")
     results = parallel(delayed(piece)() for piece in pieces)
     try:

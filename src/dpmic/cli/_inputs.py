@@ -9,10 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpmic._progress import reading
-from dpmic._validate import moment
 from dpmic.cli._options import Missing, Written
 from dpmic.cli._output import note
 from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
@@ -117,6 +114,8 @@ def complete(
 
 def _gaps_noted(table: pyarrow.Table) -> bool:
     """Tell whether values are missing, and say what happens to such records."""
+    import numpy as np
+
     from dpmic.data import gaps
 
     there = [~gaps(table[name]) for name in dict.fromkeys(table.column_names)]
@@ -148,6 +147,7 @@ def private(
     all others numbers. Where ``counts`` on fixed grids suffice, a large file of numbers is not
     loaded but read batch by batch.
     """
+    from dpmic._validate import moment
     from dpmic.data import load
 
     labels = terms.labels
@@ -247,6 +247,8 @@ def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
 
 def _end(text: str) -> End:
     """Return a number, or a date as it stands."""
+    from dpmic._validate import moment
+
     return text.strip() if moment(text) is not None else float(text)
 
 
@@ -354,6 +356,8 @@ def _from_toml(file: Path) -> dict[str, Ends]:
 
 
 def _ends(file: Path, name: str, ends: Any) -> Ends:
+    from dpmic._validate import moment
+
     pair = isinstance(ends, list) and len(ends) == 2
     if pair and all(moment(end) is not None for end in ends):
         return ends[0], ends[1]

@@ -19,6 +19,7 @@ from typing import Any
 
 import typer
 
+from dpmic._format import visible
 from dpmic.cli import _options as o
 from dpmic.errors import DpmicError, InputError, ParameterError
 
@@ -100,8 +101,6 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    from dpmic.report.markup import visible
-
     rows = [[visible(cell) for cell in row] for row in rows]
     shape = Table(
         box=box.SIMPLE_HEAD if heads else box.SIMPLE, show_header=bool(heads), pad_edge=False
@@ -128,7 +127,7 @@ def table(
 
 def _load() -> None:
     """Import what a table needs, so that nothing is missing after something was spent."""
-    for name in ("rich.console", "rich.table", "dpmic.report.markup"):
+    for name in ("rich.console", "rich.table"):
         importlib.import_module(name)
 
 
@@ -187,7 +186,8 @@ class Printing:
         if self.as_json and self.as_csv:
             raise ParameterError("--json --csv", "there is one output", "leave one of both out")
         _refuse_closed()
-        _load()
+        if self.form is Form.table:
+            _load()
 
     def give(self, answer: Answer, page: Callable[[], str], after: str = "") -> None:
         """Print an answer and write the report; one is tried although the other has failed.

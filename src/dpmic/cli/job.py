@@ -123,7 +123,6 @@ def rehearse(
     count = _people(loaded, people)
     with speaking_of_keys(), working("rehearsing"):
         query = loaded.rehearsal(count)
-        query.load()
         begun = time.monotonic()
         result = query.run()
         took = time.monotonic() - begun

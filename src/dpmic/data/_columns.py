@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import Categories, label, moment
+from dpmic.data._arrow import floats, is_float
 from dpmic.errors import InputError, RefusedValueError, with_code
 
 LARGEST_EXACT = 2**53  # every integer up to this is a float64; beyond it, neighbours collapse
@@ -88,6 +89,8 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
         result = _from_sequence(values, name)
     elif isinstance(values, np.ndarray):
         result = _from_numpy(values, name)
+    elif is_float(values):
+        result = floats(values)
     else:
         result = _from_foreign(values, name, categories)
     if not result.size:

@@ -6,6 +6,7 @@ import re
 from typing import Any, ClassVar
 
 from dpmic._validate import moment
+from dpmic.data._arrow import words
 from dpmic.data._dialect import GAPS
 from dpmic.data._text import BOOLEANS, Cast, Numbers, cast_numbers, is_value, trimmed, without
 from dpmic.errors import RefusedValueError, safe_repr
@@ -45,7 +46,7 @@ def cast_booleans(texts: Any, _decimal: str = ".") -> Any:
     from pyarrow import compute
 
     written = without(texts, GAPS)
-    known = compute.index_in(compute.utf8_lower(written), pa.array(BOOLEANS))
+    known = compute.index_in(compute.utf8_lower(written), words(BOOLEANS, written.type))
     return None if known.null_count > written.null_count else compute.cast(known, pa.bool_())
 
 

@@ -193,9 +193,6 @@ def _is_path(data: Any) -> bool:
 
 def _opened(paths: list[str], dialect: Dialect, **told: Any) -> LocalStream:
     """Return the rows of files, and of the files in folders, all of one kind."""
-    from pyarrow import dataset as ds
-    from pyarrow.fs import LocalFileSystem
-
     files = [file for path in paths for file in _files(path)]
     if len({os.path.realpath(file) for file in files}) < len(files):
         raise UnreadableError(
@@ -216,6 +213,9 @@ def _opened(paths: list[str], dialect: Dialect, **told: Any) -> LocalStream:
         return TextFiles(texts, several=folder is not None, **told)
     if kind in READERS:
         return StatisticalFiles(files, kind, dialect.encoding)
+    from pyarrow import dataset as ds  # a quarter of a second: it imports pandas
+    from pyarrow.fs import LocalFileSystem
+
     form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
     remedy = f"check that it is a complete and valid {kind} file"
     attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)

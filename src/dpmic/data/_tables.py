@@ -315,10 +315,12 @@ def _open(
     remedy: str = "pass pandas.DataFrame(data), or arrays x and y",
 ) -> tuple[Any, list[Hashable]]:
     """Return an eager frame, still native (narwhals refuses repeated labels), and its labels."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow and isinstance(data, pyarrow.Table):
+        return data, data.column_names
     import narwhals as nw
 
     frame = nw.to_native(data, pass_through=True)
-    pyarrow = sys.modules.get("pyarrow")
     if pyarrow and isinstance(frame, pyarrow.RecordBatch):
         frame = pyarrow.Table.from_batches([frame])
     if nw.dependencies.is_into_dataframe(frame):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
+from dpmic.data._arrow import words
 from dpmic.data._columns import LARGEST_EXACT, MISSING
 from dpmic.data._dialect import GAPS, WITH_COMMA, said
 from dpmic.errors import RefusedValueError, safe_repr
@@ -62,11 +63,10 @@ class Numbers:
         """Refuse integers that float64 would round; floats may be as large as they like."""
         from pyarrow import compute
 
-        large = compute.greater_equal(compute.abs(values), float(LARGEST_EXACT))
-        if not compute.any(large).as_py():
+        ends = compute.min_max(values).as_py().values()
+        if all(end is None or abs(end) < LARGEST_EXACT for end in ends):
             return
-        written = texts.filter(large)
-        integers = written.filter(compute.match_substring_regex(written, LONG_INTEGER))
+        integers = texts.filter(compute.match_substring_regex(texts, LONG_INTEGER))
         for text in integers.to_pylist():
             digits = text.lstrip("+-0")
             if len(digits) > DIGITS or int(digits) > LARGEST_EXACT:
@@ -147,8 +147,8 @@ def without(texts: Any, spellings: Iterable[str]) -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
-    absent = compute.is_in(texts, pa.array(sorted(spellings), texts.type))
-    return compute.if_else(absent, pa.scalar(None, texts.type), texts)
+    absent = compute.is_in(texts, words(sorted(spellings), texts.type))
+    return compute.if_else(absent, pa.nulls(1, texts.type)[0], texts)
 
 
 def cast_numbers(texts: Any, decimal: str = ".") -> Any:
@@ -172,7 +172,7 @@ def _booleans(texts: Any, _decimal: str = ".") -> Any:
     from pyarrow import compute
 
     written = without(texts, GAPS)
-    known = compute.index_in(compute.utf8_lower(written), pa.array(BOOLEANS))
+    known = compute.index_in(compute.utf8_lower(written), words(BOOLEANS, written.type))
     return None if known.null_count > written.null_count else compute.cast(known, pa.float64())
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import BOOLEANS, MAX_CATEGORIES, Categories, Domain, label
+from dpmic.data._arrow import is_float, truths, words
 from dpmic.data._columns import (
     LEAST_RECORDS,
     MISSING,
@@ -67,15 +68,13 @@ def variable(values: Any, name: str, domain: Domain | None = None) -> Variable:
 
 def gaps(values: Any) -> NDArray[np.bool_]:
     """Return which values of a column of a pyarrow table are missing."""
-    import pyarrow as pa
     from pyarrow import compute, types
 
     absent = compute.is_null(values, nan_is_null=types.is_floating(values.type))
     if types.is_string(values.type) or types.is_large_string(values.type):
-        known = pa.array(sorted(MISSING), values.type)
+        known = words(sorted(MISSING), values.type)
         absent = compute.or_(absent, compute.is_in(compute.utf8_trim_whitespace(values), known))
-    missing: NDArray[np.bool_] = np.asarray(absent.combine_chunks(), bool)
-    return missing
+    return truths(absent.combine_chunks())
 
 
 def no_variable(values: Any, name: str) -> str:
@@ -110,7 +109,7 @@ def is_nominal(values: Any) -> bool:
         return _are_names(values)
     if isinstance(values, np.ndarray):
         return values.dtype.kind in "USTb" or (values.dtype.kind == "O" and _are_names(values))
-    if isinstance(values, str | range):
+    if isinstance(values, str | range) or is_float(values):
         return False
     import narwhals as nw
 

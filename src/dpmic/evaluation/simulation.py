@@ -121,7 +121,7 @@ def _entries(tables: Counts, rows: int) -> Floats:
     total = int(tables.sum(axis=(1, 2)).max())
     # A power of two, so that few tables are made.
     xlogx = xlogx_table(1 << max(total, 1).bit_length())
-    bits = _kernels.segmentation.informations(tables, rows, xlogx)
+    bits = _kernels.informations(tables, rows, xlogx)
     # Rounding may leave less than nothing.
     return np.asarray(np.maximum(bits[:, 2:] / np.log2(np.arange(2, rows + 1)), 0.0))
 

@@ -455,11 +455,6 @@ class CappedLaplace(FixedGridMechanism):
         tables = self.fixed_grids().tabulated(counts, intervals, swapped=swapped)
         return capped.search(tables, setting.limits.cap, n).score(n)  # all of them count
 
-    def load(self, *, counted: bool) -> None:
-        """Compile the kernels."""
-        values = np.linspace(0, 1, self.least_n)
-        self.scores((values, values), UNIT_SQUARE, [(0, 1)], CapLimits(_validate.CAPS[0]))
-
     def public_grids(self, limits: CapLimits) -> dict[str, Any]:
         """Return the cap, and the scales of axes."""
         return {"cap": limits.cap, "axes": self.axes}

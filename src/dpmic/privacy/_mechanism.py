@@ -19,7 +19,6 @@ from dpmic.privacy._gaps import Gaps, Size
 from dpmic.privacy._guards import open_privately, private, private_pair
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
-from dpmic.statistics.search import load_kernels
 from dpmic.statistics.sources import Counting, Found
 
 
@@ -109,10 +108,6 @@ class Mechanism(ABC):
             "it ranks all records together, so counts are not enough",
             "leave out the mechanism, or pass the columns in memory",
         )
-
-    def load(self, *, counted: bool) -> None:
-        """Compile the kernels for records in memory, or for counts."""
-        load_kernels(counted=counted or self.counts)
 
     @abstractmethod
     def refuse_noisy(self, setting: Any) -> None:

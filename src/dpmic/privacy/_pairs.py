@@ -143,10 +143,6 @@ class TableQuery(Query[Result]):
             return self.table.counted(self.source, self.mechanism.grids(self.setting.limits))
         return private_columns(self.source, self.table.domains, self.terms.gaps)
 
-    def load(self) -> None:
-        """Compile the kernels."""
-        self.mechanism.load(counted=isinstance(self.source, Counting))
-
     def compute(self, private: Any) -> list[float]:
         """Compute the score of every candidate, without noise: never to be shown.
 

@@ -176,10 +176,6 @@ class GroupsQuery(Query[Groups]):
         (codes,) = private_columns(self.by, (self.groups,), Gaps("drop"))
         return self.parts[0].read(), codes
 
-    def load(self) -> None:
-        """Compile the kernels."""
-        self.parts[0].load()
-
     def compute(self, private: tuple[Any, Codes]) -> list[Any]:
         """Compute what noise is added to, for each group."""
         records, codes = private

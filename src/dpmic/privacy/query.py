@@ -368,9 +368,6 @@ class Query(ABC, Generic[Result]):
     def publish(self, exact: Any) -> Result:
         """Draw the noise: the only step from private to public."""
 
-    def load(self) -> None:
-        """Get ready what the other steps need, so that nothing is missing after the charge."""
-
     def stored(self) -> Entry | None:
         """Return the ledger's entry of exactly this query; once charged, it costs nothing."""
         ledger: Ledger | None = self.terms.ledger
@@ -396,7 +393,6 @@ class Query(ABC, Generic[Result]):
             return self._answer(entry, replayed=True)
         self.check()  # refused before a value is read
         records = self.read()
-        self.load()
         key, dataset = self.key, self.terms.dataset or ""
         ledger.spend(key, self.epsilon, self.delta, dataset=dataset)  # before noise is drawn
         exact, drawn = self.compute(records), False

@@ -24,7 +24,6 @@ from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import TERMS, Query, Terms, private_number
 from dpmic.results import Release
 from dpmic.statistics import sources
-from dpmic.statistics.sources import Counting
 
 __all__ = ["MECHANISMS", "ReleaseQuery", "of_least_error", "prepare", "release"]
 
@@ -235,10 +234,6 @@ class ReleaseQuery(Query[Release]):
     def read(self) -> Any:
         """Read both columns, or count those that are not in memory."""
         return self.mechanism.read(self.source, self.setting, self.terms.gaps)
-
-    def load(self) -> None:
-        """Compile the kernels."""
-        self.mechanism.load(counted=isinstance(self.source, Counting))
 
     def compute(self, private: Any) -> Any:
         """Compute the score, or the counts."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-JOINERS = "\u200c\u200d"
-"""Format characters that ordinary names of some languages hold; the others can reorder a line."""
+from dpmic._format import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,6 @@ def text(words: str) -> str:
     return escape(visible(words))
 
 
-def visible(words: str) -> str:
-    """Write characters that nobody sees, or that move what follows, as Python would."""
-    return "".join(map(_visible, words))
-
-
 def shorten(name: str, longest: int) -> str:
     """Cut a name to a width in characters, of which those of Chinese and others take two."""
     seen = visible(name)
@@ -151,11 +145,3 @@ def _row(columns: Sequence[Column], cells: Sequence[Cell]) -> str:
 def _number(cell: Cell) -> str:
     key = "" if cell.number is None else f" data-number='{cell.number!r}'"
     return f"<td class='number'{key}>{cell.markup}</td>"
-
-
-def _visible(letter: str) -> str:
-    if letter in "\n\t" or letter in JOINERS:
-        return letter
-    if unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
-        return letter.encode("unicode_escape").decode()
-    return letter

@@ -198,7 +198,7 @@ class Rows:
 
     def sums(self, counts: Counts) -> Counts:
         """Return how many records lie before each part and below each threshold; then of all."""
-        found: Counts = _kernels.critics.cumulate(counts)
+        found: Counts = _kernels.cumulate(counts)
         return found
 
     def cuts(self, thresholds: NDArray[np.int64]) -> Floats:
@@ -420,10 +420,10 @@ def _counted(
     """Count records in a table; those that are gone in one more part, which is left out."""
     counts: Counts
     if gone is None:
-        counts = _kernels.critics.tabulate(parts, cells, size, columns)
+        counts = _kernels.tabulate(parts, cells, size, columns)
         return counts
     elsewhere = np.where(gone, np.int32(size), parts)
-    counts = _kernels.critics.tabulate(elsewhere, cells, size + 1, columns)
+    counts = _kernels.tabulate(elsewhere, cells, size + 1, columns)
     return counts[:-1]
 
 
@@ -484,7 +484,7 @@ def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int, most: fl
     columns = columns_of(_affordable(table.sizes, most), table.sizes)
     inside = np.minimum(table.across.inside, table.inside)
     third = -(n // -SHARE)  # rounded up: what exceeds it is more than a third
-    bits, where = _kernels.critics.two_rows(
+    bits, where = _kernels.two_rows(
         sums,
         columns.edges,
         columns.offsets,
@@ -507,7 +507,7 @@ def _three_rows(
     if not sizes or not pairs.size:
         return None
     columns = columns_of(_affordable(sizes, most), table.sizes)
-    bits, where = _kernels.critics.three_rows(
+    bits, where = _kernels.three_rows(
         sums,
         columns.edges,
         columns.offsets,

@@ -214,7 +214,7 @@ class CountTable:
 
         def tally(counts: NDArray[np.int64], pair: tuple[int, int]) -> None:
             (x, y), cells = (atoms[i] for i in pair), self.grids.cells(pair)
-            _kernels.counting.tally(x, y, cells.first, cells.second, counts)
+            _kernels.tally(x, y, cells.first, cells.second, counts)
 
         for _ in each(tally, self._counts, self.grids.pairs):
             pass

@@ -152,7 +152,7 @@ class Locator:
 
     def atoms(self, values: Floats) -> NDArray[np.int32]:
         """Return the atom of each value: the number of cuts at or below it."""
-        found: NDArray[np.int32] = _kernels.counting.place(
+        found: NDArray[np.int32] = _kernels.place(
             values, self.cuts, self.guide, self.low, self.scale
         )
         return found

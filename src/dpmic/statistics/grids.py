@@ -47,7 +47,7 @@ class Layout:
     ``order`` lists the numbers of the steps, group after group. Group g is
     ``order[starts[g] : starts[g + 1]]``. ``columns`` and ``rows`` are those of each step in that
     order, and ``entries`` all (step, number of rows) in that order. ``arrays`` are what
-    `dpmic._kernels.ranked.equi` takes.
+    `dpmic._kernels.equi` takes.
     """
 
     masters: tuple[float, ...]
@@ -222,7 +222,7 @@ class MassAxis:
 
     ``starts[i]`` is a cut below atom i and above the one before it; ``ends`` are the records
     before each atom and, last, all of them. ``slack`` is 0 for the equipartition of 2011
-    (:func:`dpmic._kernels.partitions.equipartition`).
+    (:func:`dpmic._kernels.equipartition`).
     """
 
     atoms: NDArray[np.int32]
@@ -234,7 +234,7 @@ class MassAxis:
     @classmethod
     def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
         """Let records with the same value stay together."""
-        atoms, starts, ends = _kernels.partitions.ranks(values, np.argsort(values))
+        atoms, starts, ends = _kernels.ranks(values, _kernels.order(values))
         return cls(atoms, starts, ends, slack)
 
     @classmethod
@@ -243,7 +243,7 @@ class MassAxis:
         order = np.lexsort((priorities, values))
         atoms = np.empty(values.size, np.int32)
         atoms[order] = np.arange(values.size, dtype=np.int32)
-        starts = _kernels.partitions.between(values[order])
+        starts = _kernels.between(values[order])
         return cls(atoms, starts, np.arange(values.size + 1))
 
     @property
@@ -254,7 +254,7 @@ class MassAxis:
     def columns(self, size: int) -> Edges:
         """Cut into ``size`` parts of nearly equal weight, fewer where ties forbid it."""
         if size not in self._known:  # an axis serves both orientations, and many pairs
-            equipartition = _kernels.partitions.equipartition
+            equipartition = _kernels.equipartition
             self._known[size] = equipartition(self.ends, size, self.slack)
         return self._known[size]
 
@@ -266,14 +266,14 @@ class MassAxis:
 
     def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
         """Cut into several numbers of parts at once."""
-        cut: tuple[Edges, Edges] = _kernels.partitions.equipartitions(
+        cut: tuple[Edges, Edges] = _kernels.equipartitions(
             self.ends, _finite(sizes), self.slack, masters
         )
         return cut
 
     def merge(self, edges: Edges, size: int) -> Edges:
         """Merge the parts of a partition into at most ``size`` of nearly equal weight."""
-        merged: Edges = _kernels.partitions.equipartition(self.ends[edges], size, self.slack)
+        merged: Edges = _kernels.equipartition(self.ends[edges], size, self.slack)
         return edges[merged]
 
     def cuts(self, edges: Edges) -> Floats:

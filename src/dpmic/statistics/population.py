@@ -102,7 +102,7 @@ def _boundary(masses: Floats) -> float:
 def _growing(masses: Floats) -> Iterator[float]:
     """Yield the most information, in bits, for 2, 3, ... rows made of master rows.
 
-    The dynamic programme of :mod:`dpmic._kernels.segmentation`, on masses instead of counts.
+    The dynamic programme of `dpmic._kernels.reference.segmentation`, on masses, not counts.
     """
     columns, rows = masses.shape
     cumulative = np.concatenate((np.zeros((columns, 1)), np.cumsum(masses, axis=1)), axis=1)

@@ -57,7 +57,7 @@ class Records:
         return self._count(self.fixed.columns(step.columns), self.free.master(step.master))
 
     def _count(self, fixed_edges: Edges, free_edges: Edges) -> Counted:
-        table = _kernels.counting.count(self.fixed.atoms, self.free.atoms, fixed_edges, free_edges)
+        table = _kernels.count(self.fixed.atoms, self.free.atoms, fixed_edges, free_edges)
         return Counted(table, fixed_edges, free_edges)
 
 
@@ -77,9 +77,7 @@ class ClumpedRecords(Records):
     def count(self, step: Step) -> Counted:
         """Count the records on the grid of one step."""
         fixed_edges, atoms = self.fixed.columns(step.columns), self.free.ends.size - 1
-        edges: Edges = _kernels.counting.clumps(
-            self.free.atoms, self.fixed.atoms, fixed_edges, atoms
-        )
+        edges: Edges = _kernels.clumps(self.free.atoms, self.fixed.atoms, fixed_edges, atoms)
         if edges.size - 1 > step.master:
             edges = self.free.merge(edges, int(step.master))
         return self._count(fixed_edges, edges)
@@ -222,8 +220,8 @@ class RankedAxes(NamedTuple):
     @classmethod
     def ranked(cls, table: Floats) -> RankedAxes:
         """Rank each row of a table."""
-        order = np.argsort(table, axis=1)
-        atoms, ends, sizes = _kernels.partitions.rank_rows(table, order)
+        order = _kernels.order(table)
+        atoms, ends, sizes = _kernels.rank_rows(table, order)
         return cls(atoms, order, ends, sizes)
 
     @classmethod
@@ -235,7 +233,7 @@ class RankedAxes(NamedTuple):
 def _refined(axis: Axis, sizes: tuple[float, ...], starts: Edges, *, masters: bool) -> Any:
     """Cut an axis by each group's common refinement: parts, sizes, edges and offsets."""
     edges, offsets = axis.partitions(sizes, masters=masters)
-    return *_kernels.counting.refine(edges, offsets, starts, axis.atoms), offsets
+    return *_kernels.refine(edges, offsets, starts, axis.atoms), offsets
 
 
 def _stacked(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -156,25 +156,28 @@ class Search:
         """The number of records."""
         return self.by_x.n
 
-    def matrix(self) -> Floats:
-        """Return the matrix; entry [k - 2, l - 2] is NaN where k * l exceeds B."""
-        return np.fmax(*self._both())
+    def matrix(self, *, fast: bool = False) -> Floats:
+        """Return the matrix; entry [k - 2, l - 2] is NaN where k * l exceeds B.
+
+        With ``fast`` the time may depend on the data; the result is the same.
+        """
+        return np.fmax(*self._both(fast=fast))
 
     def run(self) -> tuple[Floats, Grid]:
         """Return the matrix and the grid of its largest entry.
 
-        Of equal largest entries the grid with the fewest cells is taken.
+        Of equal largest entries the grid with the fewest cells is taken. Time depends on the data.
         """
-        first, second = self._both()
+        first, second = self._both(fast=True)
         matrix = np.fmax(first, second, order="C")
-        k, l = _kernels.ranked.smallest_best(matrix, TIE)
+        k, l = _kernels.smallest_best(matrix, TIE)
         if first[k - 2, l - 2] == matrix[k - 2, l - 2]:
             x, y = self._cuts(self.by_x, self.steps, columns=l, rows=k)
         else:
             y, x = self._cuts(self.by_y, self._steps_by_y, columns=k, rows=l)
         return matrix, Grid(k=k, l=l, x=tuple(x.tolist()), y=tuple(y.tolist()))
 
-    def _both(self) -> tuple[Floats, Floats]:
+    def _both(self, *, fast: bool) -> tuple[Floats, Floats]:
         """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
         size, x, y = len(self.steps), self.by_x.fixed, self.by_y.fixed
         if not self.by_x.shared:
@@ -183,12 +186,12 @@ class Search:
         if size <= most and isinstance(x, MassAxis) and isinstance(y, MassAxis):
             axes = (x.atoms, x.ends, x.slack), (y.atoms, y.ends, y.slack)
             arrays, xlogx = self.steps.layout.arrays, xlogx_table(self.n)
-            by_x, by_y = _kernels.ranked.equi(*axes, arrays, self.steps.logs, xlogx)
+            by_x, by_y = _kernels.equi(*axes, arrays, self.steps.logs, xlogx, fast)
             return by_x, by_y
         bits = np.full((2, 1, size, size), np.nan)
         for layout in (self.steps.layout,) if size <= most else self.steps.layouts(most):
             left, right = CutAxes.of([x], layout), CutAxes.of([y], layout)
-            _information(left, right, ALONE, layout, bits, self.n)
+            _information(left, right, ALONE, layout, bits, self.n, fast=fast)
         return _apart(bits[:, 0])
 
     def _one_by_one(self) -> Floats:
@@ -204,9 +207,9 @@ class Search:
         """Return the largest information of a step's table for each number of rows."""
         found: Floats
         if table.dtype == np.int64:  # too large for a table of f
-            found = _kernels.large.information(table, step.rows)
+            found = _kernels.reference.information(table, step.rows, None)
         else:
-            found = _kernels.tiled.information(table, step.rows, xlogx_table(self.n))
+            found = _kernels.information(table, step.rows, xlogx_table(self.n))
         return found
 
     @property
@@ -220,9 +223,9 @@ class Search:
         """Search one step again, for the cuts of the fixed and of the searched axis."""
         counted = records.count(plan[columns - plan[0].columns])
         if counted.table.dtype == np.int64:
-            best = _kernels.large.trace(counted.table, rows)
+            best = _kernels.reference.trace(counted.table, rows, None)
         else:
-            best = _kernels.tiled.trace(counted.table, rows, xlogx_table(self.n))
+            best = _kernels.trace(counted.table, rows, xlogx_table(self.n))
         searched = records.free.cuts(counted.free_edges[best])
         return records.fixed.cuts(counted.fixed_edges), searched
 
@@ -241,7 +244,7 @@ class ClumpedSearch(Search):
         assert isinstance(y, MassAxis)
         return cls(ClumpedRecords(x, y), ClumpedRecords(y, x), plan)
 
-    def _both(self) -> tuple[Floats, Floats]:
+    def _both(self, *, fast: bool) -> tuple[Floats, Floats]:
         """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
         axes = RankedAxes.of((self.by_x.fixed, self.by_y.fixed))
         by_x, by_y = clumped_entries(axes, AS_ONE, self.steps, occupied=False)[:, 0]
@@ -276,7 +279,7 @@ class NominalSearch(Search):
         """The runs with y fixed."""
         return self.by_y_steps
 
-    def _both(self) -> tuple[Floats, Floats]:
+    def _both(self, *, fast: bool) -> tuple[Floats, Floats]:
         """Return the entries [rows of y - 2, columns of x - 2] found with x, and with y, fixed."""
         most = max(max(step.columns, step.rows) for step in (*self.steps, *self.by_y_steps))
         by_x, by_y = (
@@ -314,27 +317,18 @@ def merged(matrices: Iterable[Floats]) -> Floats:
     return reduce(np.fmax, matrices)
 
 
-def load_kernels(*, counted: bool) -> None:
-    """Compile or load the kernels of a search of records, or of a table of counts."""
-    if counted:
-        _kernels.tiled.information(np.ones((2, 2), np.int32), 2, xlogx_table(4))
-        return
-    values = np.linspace(0, 1, 4)
-    Search.by_range(values, values, ((0, 1), (0, 1)), Limits(4, 1, "reshef")).matrix()
-
-
 def most_at_once(plan: Steps, n: int) -> int:
     """Return how many variables of each side may be cut at a time; 0: not even one."""
     return BUDGET // (2 * 2 * 4 * n * len(plan.layout.masters))
 
 
 def matrices(
-    left: CutAxes, right: CutAxes, pairs: NDArray[np.int64], plan: Steps, n: int
+    left: CutAxes, right: CutAxes, pairs: NDArray[np.int64], plan: Steps, n: int, *, fast: bool
 ) -> Floats:
     """Return the equicharacteristic matrix [pair, rows - 2, columns - 2] of each pair."""
     size = len(plan)
     bits = np.full((2, len(pairs), size, size), np.nan)
-    _information(left, right, pairs, plan.layout, bits, n)
+    _information(left, right, pairs, plan.layout, bits, n, fast=fast)
     return normalised(bits)
 
 
@@ -353,7 +347,7 @@ def pair_matrices(
         return
     cut = CutAxes.of(axes, plan.layout)
     for pair in pairs:
-        yield matrices(cut, cut, np.array([pair]), plan, n)[0]
+        yield matrices(cut, cut, np.array([pair]), plan, n, fast=False)[0]
 
 
 def clumped_entries(
@@ -364,7 +358,7 @@ def clumped_entries(
     With ``occupied`` those are normalised by the columns that ties have left.
     """
     xlogx = xlogx_table(axes.atoms.shape[1])
-    found: Floats = _kernels.ranked.clumped(axes, pairs, plan.table, plan.logs, xlogx, occupied)
+    found: Floats = _kernels.clumped(axes, pairs, plan.table, plan.logs, xlogx, occupied)
     return found
 
 
@@ -375,12 +369,15 @@ def _information(
     layout: Layout,
     bits: Floats,
     n: int,
+    *,
+    fast: bool,
 ) -> None:
     """Set the information [orientation, pair, rows - 2, step] of the steps of a layout.
 
     No grid has more rows than its step allows; there ``bits`` stay as they are.
     """
-    found = _kernels.tiled.entries(left, right, pairs, layout.starts, layout.rows, xlogx_table(n))
+    xlogx = xlogx_table(n)
+    found = _kernels.entries(left, right, pairs, layout.starts, layout.rows, xlogx, fast)
     step, rows = layout.entries
     bits[:, :, rows - 2, layout.order[step]] = found[:, :, step, rows]
 

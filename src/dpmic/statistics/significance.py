@@ -82,7 +82,7 @@ class RefinedAxis:
         edges = np.concatenate((columns, masters))
         offsets = np.concatenate((begins, then[1:] + begins[-1]))
         together = np.array([0, offsets.size - 1])
-        parts, (size,), own = _kernels.counting.refine(edges, offsets, together, axis.atoms)
+        parts, (size,), own = _kernels.refine(edges, offsets, together, axis.atoms)
         if size > MAX_PARTS:
             raise ParameterError(
                 f"B = {limits.B:.6g} with c = {limits.c:g}",
@@ -164,7 +164,7 @@ def permuted(
         size = min(most, permutations - first)
         if order.size <= MOST_SHUFFLED:
             with generator.bit_generator.lock:  # as numpy does
-                _kernels.counting.shuffle(generator, x, order, tables[:size])
+                _kernels.shuffle(generator, x, order, tables[:size])
         else:  # by their margins; if cells are few, more records take no longer
             from scipy.stats import random_table
 
@@ -187,7 +187,7 @@ def _totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
     if y.categories is not None:
         return _nominal_totals(tables.transpose(0, 2, 1), y, x)
     plan, size = x.plan.layout, len(x.plan)
-    found = _kernels.tiled.tabled(
+    found = _kernels.tabled(
         tables, x.partitions, y.partitions, plan.starts, plan.rows, xlogx_table(x.parts.size)
     )
     bits = np.zeros((2, len(tables), size, size))
@@ -219,7 +219,7 @@ def _nominal_totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
     for counts in merged[: len(finer)]:
         totals += np.clip(bits(counts) / np.log2(size), 0.0, 1.0)
     for step, counts in zip(searched, merged[len(finer) :], strict=True):
-        found = _kernels.segmentation.informations(counts.astype(np.int32), step.rows, f)
+        found = _kernels.informations(counts.astype(np.int32), step.rows, f)
         rows = np.arange(2, step.rows + 1)
         totals += np.clip(found[:, 2:] / np.log2(rows), 0.0, 1.0).sum(axis=1)
     return totals
