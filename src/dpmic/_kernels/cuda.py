@@ -1,8 +1,8 @@
 """The searches of many pairs on a GPU. The only module that imports CuPy, and only on first use.
 
-Arrays in, arrays out, as `reference.entries` has it, but in float32 and in another order of additions: entries
-agree to about a millionth. ``search.cu`` is compiled for the sizes at hand, and CuPy keeps what was
-compiled in its own cache.
+Arrays in, arrays out, as `reference.entries` has it, but in float32 and in another order of
+additions: entries agree to about a millionth. ``search.cu`` is compiled for the sizes at
+hand, and CuPy keeps what was compiled in its own cache.
 """
 
 from __future__ import annotations
