@@ -145,7 +145,7 @@ def test_data_meets_noise_where_the_proofs_say():
 
 
 PRIVATE = ("privacy", "job", "evaluation")
-PRUNING = {"largest", "entries", "equi"}  # kernels that leave out what cannot win, if asked to
+PRUNING = {"largest", "entries", "equi", "clumped"}  # kernels that leave out what cannot win
 RUN = {"prepare", "query", "task", "self"}  # have a run and are no Search, whose run prunes
 
 
@@ -175,6 +175,7 @@ def test_the_private_path_never_prunes():
         if layer(path) in ("privacy", "job"):  # all pairs, and scores of one, prune
             pruned = ("dpmic.all_pairs", "dpmic.statistics.family")
             assert not any(name.startswith(pruned) for name in imports(path)), path
+            assert "ClumpedSearch" not in path.read_text(), path
     users = {layer(path) for path in MODULES if "_kernels.largest" in path.read_text()}
     assert users == {"all_pairs"}
 

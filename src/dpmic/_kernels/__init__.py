@@ -9,9 +9,9 @@ from dpmic._kernels.reference import *  # noqa: F403
 
 try:
     from dpmic._kernels._native import *  # noqa: F403
-except ImportError:
+except ImportError as error:
     print(
-        "dpmic: the compiled kernels are missing, so scores take 20 to 100 times as long; "
+        f"dpmic: no compiled kernels ({error}), so scores take 20 to 100 times as long; "
         "install a C++ compiler, then dpmic again",
         file=sys.stderr,
     )

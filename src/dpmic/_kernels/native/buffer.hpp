@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "kernels.hpp"
+
 namespace dpmic {
 namespace {
 

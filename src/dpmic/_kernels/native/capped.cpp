@@ -5,6 +5,7 @@
 // (docs/proofs/capped-sensitivity.md).
 
 #include <cmath>
+#include <cstring>
 
 #include "kernels.hpp"
 #include "buffer.hpp"
@@ -21,7 +22,22 @@ inline double f(Index m, const Capped &capped) {
            capped.unit;
 }
 
-inline double least_of(double a, double b) { return a < b ? a : b; }
+inline double least_of(double a, double b) { return a < b ? a : b; } // one instruction
+
+// The first where the mask is -1, the second where it is 0. A condition may be compiled as a branch,
+// whose time depends on how well it is foreseen.
+inline Index chosen(Index mask, Index first, Index second) {
+    return second ^ ((first ^ second) & mask);
+}
+
+inline double chosen(Index mask, double first, double second) {
+    Index a, b;
+    std::memcpy(&a, &first, sizeof a);
+    std::memcpy(&b, &second, sizeof b);
+    a = chosen(mask, a, b);
+    std::memcpy(&first, &a, sizeof first);
+    return first;
+}
 
 // Some thresholds and their columns: the records of the lower row, what is lost, and all records.
 struct Tile {
@@ -99,19 +115,19 @@ void minimise(const Tile &tile, const Capped &capped, double *values) {
         a = b;
         b = rest;
         for (Index t = 0; t < tile.size; ++t) {
-            const bool to_left = at_left[t] <= at_right[t];
-            const Index kept = to_left ? left[t] : right[t];
-            const double known = to_left ? at_left[t] : at_right[t];
-            low[t] = to_left ? low[t] : left[t];
-            probed[t] = low[t] + (to_left ? b : a);
-            left[t] = to_left ? probed[t] : kept;
-            right[t] = to_left ? kept : probed[t];
+            const Index to_left = -Index(at_left[t] <= at_right[t]);
+            const Index kept = chosen(to_left, left[t], right[t]);
+            const double known = chosen(to_left, at_left[t], at_right[t]);
+            low[t] = chosen(to_left, low[t], left[t]);
+            probed[t] = low[t] + chosen(to_left, b, a);
+            left[t] = chosen(to_left, probed[t], kept);
+            right[t] = chosen(to_left, kept, probed[t]);
             at_left[t] = at_right[t] = known;
         }
         objective(tile, capped, lower, probed, found);
         for (Index t = 0; t < tile.size; ++t) {
-            at_left[t] = probed[t] == left[t] ? found[t] : at_left[t];
-            at_right[t] = probed[t] == right[t] ? found[t] : at_right[t];
+            at_left[t] = chosen(-Index(probed[t] == left[t]), found[t], at_left[t]);
+            at_right[t] = chosen(-Index(probed[t] == right[t]), found[t], at_right[t]);
             values[t] = least_of(found[t], values[t]);
         }
     }
@@ -149,9 +165,9 @@ void two_rows(Rows<const T> sums, const Capped &capped, Row<const double> limits
             minimise(tile, capped, values);
             for (Index t = 0; t < tile.size; ++t) {
                 const double value = least_of(values[t], limits[start + t]);
-                const bool better = value > best[k];
-                best[k] = better ? value : best[k];
-                where[k] = better ? start + t : where[k];
+                const Index better = -Index(value > best[k]);
+                best[k] = chosen(better, value, best[k]);
+                where[k] = chosen(better, start + t, where[k]);
             }
         }
     }
@@ -217,9 +233,9 @@ void three_rows(Rows<const T> sums, const Capped &capped, Rows<const Index> pair
                                     rows[2 * size + p] * m[2] - costs[u * size + p];
                 value = least_of(free, value);
             }
-            const bool better = value > best[k];
-            best[k] = better ? value : best[k];
-            where[k] = better ? p : where[k];
+            const Index better = -Index(value > best[k]);
+            best[k] = chosen(better, value, best[k]);
+            where[k] = chosen(better, p, where[k]);
         }
     }
 }

@@ -350,7 +350,6 @@ void approximate(Row<const Count> counts, double slope, Row<float> products) {
 
 namespace DPMIC_VARIANT {
 
-extern const Kernels kernels;
 const Kernels kernels{NAME_OF(DPMIC_VARIANT), information, trace,      entries,  largest,
                       tabled,                 equi,        clumped,    approximate};
 

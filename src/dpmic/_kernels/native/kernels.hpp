@@ -1,6 +1,6 @@
 // What the kernels take and return: arrays of the caller's, as pointers and sizes.
 //
-// kernels.cpp is compiled once for each instruction set; module.cpp picks one when it is loaded.
+// kernels.cpp and capped.cpp are compiled once for each instruction set; module.cpp picks one.
 #pragma once
 
 #include <cstdint>

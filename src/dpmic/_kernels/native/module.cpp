@@ -94,6 +94,10 @@ template <class T> Out<T> copied(const T *values, Index size) {
     return out;
 }
 
+void require(bool holds, const char *otherwise) {
+    if (!holds) throw nb::value_error(otherwise);
+}
+
 template <class T> In<T> attribute(nb::handle object, const char *name) {
     return nb::cast<In<T>>(object.attr(name));
 }
@@ -152,12 +156,17 @@ void sort_order(const double *values, Index size, Index *order) {
     if (moves >= 8 * size) sort_plainly(values, size, order);
 }
 
+// Values that are not numbers have no place: callers have refused them.
 auto order(In<double> table) {
+    require(table.ndim() > 0, "values have no axis");
     const Rows<const double> values = rows(table);
     Out<Index> found(table.ndim() == 1 ? std::initializer_list<Index>{values.length}
                                        : std::initializer_list<Index>{values.size, values.length});
-    for (Index i = 0; i < values.size; ++i)
-        sort_order(values[i], values.length, found.data + i * values.length);
+    {
+        const nb::gil_scoped_release release;
+        for (Index i = 0; i < values.size; ++i)
+            sort_order(values[i], values.length, found.data + i * values.length);
+    }
     return found.array;
 }
 
@@ -188,6 +197,7 @@ void set_between(const double *values, Index size, double *cuts) {
 
 auto ranks(In<double> values, In<Index> order) {
     const Index n = Index(values.size());
+    require(n > 0 && order.size() == values.size(), "no values, or not as many as places");
     Out<Count> atoms({n});
     Buffer<Index> ends(n + 1);
     const Index size = rank(values.data(), order.data(), n, atoms.data, ends.get());
@@ -244,8 +254,11 @@ auto count(In<Count> fixed_atoms, In<Count> free_atoms, In<Index> fixed_edges, I
     const Buffer<Count> column = part_of(fixed_edges), own = part_of(free_edges);
     Out<Count> counts({columns, height});
     std::memset(counts.data, 0, sizeof(Count) * std::size_t(columns * height));
-    for (std::size_t i = 0; i < fixed_atoms.size(); ++i)
-        ++counts.data[column[fixed_atoms.data()[i]] * height + own[free_atoms.data()[i]]];
+    {
+        const nb::gil_scoped_release release;
+        for (std::size_t i = 0; i < fixed_atoms.size(); ++i)
+            ++counts.data[column[fixed_atoms.data()[i]] * height + own[free_atoms.data()[i]]];
+    }
     return counts.array;
 }
 
@@ -272,7 +285,10 @@ auto refine_by(In<Index> edges, In<Index> offsets, In<Index> starts, In<Count> a
     const Index groups = Index(starts.size()) - 1;
     Out<Count> parts({groups, Index(atoms.size())}), own({Index(edges.size())});
     Out<Index> sizes({groups});
-    refine(row(edges), row(offsets), row(starts), row(atoms), parts.data, sizes.data, own.data);
+    {
+        const nb::gil_scoped_release release;
+        refine(row(edges), row(offsets), row(starts), row(atoms), parts.data, sizes.data, own.data);
+    }
     return nb::make_tuple(parts.array, sizes.array, own.array);
 }
 
@@ -338,8 +354,11 @@ void shuffle(nb::handle generator, In<Count> x, InOut<Count> y, InOut<Index> tab
 auto tabulate(In<Count> parts, In<Count> cells, Index height, Index width) {
     Out<Count> counts({height, width});
     std::memset(counts.data, 0, sizeof(Count) * std::size_t(height * width));
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        ++counts.data[parts.data()[i] * width + cells.data()[i]];
+    {
+        const nb::gil_scoped_release release;
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            ++counts.data[parts.data()[i] * width + cells.data()[i]];
+    }
     return counts.array;
 }
 
@@ -347,7 +366,10 @@ auto tabulate(In<Count> parts, In<Count> cells, Index height, Index width) {
 
 auto information(In<Count> counts, Index k_max, In<double> xlogx) {
     Out<double> bits({k_max + 1});
-    used.kernels->information(rows(counts), row(xlogx), bits.row());
+    {
+        const nb::gil_scoped_release release;
+        used.kernels->information(rows(counts), row(xlogx), bits.row());
+    }
     return bits.array;
 }
 
@@ -371,7 +393,10 @@ auto informations(In<Count> tables, Index k_max, In<double> xlogx) {
 
 auto trace(In<Count> counts, Index k, In<double> xlogx) {
     Out<Index> edges({smaller(k, Index(counts.shape(1))) + 1});
-    used.kernels->trace(rows(counts), row(xlogx), edges.row());
+    {
+        const nb::gil_scoped_release release;
+        used.kernels->trace(rows(counts), row(xlogx), edges.row());
+    }
     return edges.array;
 }
 
@@ -401,6 +426,7 @@ class Held {
 auto entries(nb::handle left, nb::handle right, In<Index> pairs, In<Index> starts, In<Index> k_max,
              In<double> xlogx, bool fast) {
     const Held a(left), b(right);
+    require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs are not pairs");
     const Index size = Index(pairs.shape(0));
     Out<double> bits({2, size, Index(k_max.size()), largest_of(row(k_max)) + 1});
     {
@@ -414,6 +440,7 @@ auto entries(nb::handle left, nb::handle right, In<Index> pairs, In<Index> start
 auto largest(nb::handle left, nb::handle right, In<Index> pairs, In<Index> starts, In<Index> k_max,
              In<double> logs, In<double> xlogx) {
     const Held a(left), b(right);
+    require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs are not pairs");
     const Index size = Index(pairs.shape(0));
     Out<double> scores({size});
     {
@@ -525,14 +552,10 @@ auto two_rows(In<T> sums, In<Index> edges, In<Index> offsets, In<double> limits,
     const Index size = Index(offsets.size()) - 1;
     Out<double> best({size});
     Out<Index> where({size});
+    const Capped capped{{row(edges), row(offsets)}, row(table), unit, rows(critics), cap, least};
     {
-        {
         const nb::gil_scoped_release release;
-            critics_of<T>().two_rows(
-                rows(sums),
-                {{row(edges), row(offsets)}, row(table), unit, rows(critics), cap, least}, row(limits),
-                best.row(), where.row());
-        }
+        critics_of<T>().two_rows(rows(sums), capped, row(limits), best.row(), where.row());
     }
     return nb::make_tuple(best.array, where.array);
 }
@@ -543,14 +566,10 @@ auto three_rows(In<T> sums, In<Index> edges, In<Index> offsets, In<Index> pairs,
     const Index size = Index(offsets.size()) - 1;
     Out<double> best({size});
     Out<Index> where({size});
+    const Capped capped{{row(edges), row(offsets)}, row(table), unit, rows(critics), cap, least};
     {
-        {
         const nb::gil_scoped_release release;
-            critics_of<T>().three_rows(
-                rows(sums),
-                {{row(edges), row(offsets)}, row(table), unit, rows(critics), cap, least}, rows(pairs),
-                best.row(), where.row());
-        }
+        critics_of<T>().three_rows(rows(sums), capped, rows(pairs), best.row(), where.row());
     }
     return nb::make_tuple(best.array, where.array);
 }

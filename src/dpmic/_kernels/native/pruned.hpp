@@ -22,7 +22,7 @@ class Pruned {
         merge(C, table, edges, false);
         if (!FAST) {
             search_exactly(space, C, k_max);
-            return highest(floor, C, k_max, [&](Index k) { return space.found[k]; });
+            return highest(floor, C, k_max);
         }
         const Near near(space, C);
         const double n = C.n(), more = constant(C, space.xlogx);
@@ -42,7 +42,7 @@ class Pruned {
             const double found = decision.whole(k);
             if (decision.gave_up()) {
                 search_exactly(space, C, k_max);
-                return highest(floor, C, k_max, [&](Index each) { return space.found[each]; });
+                return highest(floor, C, k_max);
             }
             floor = larger(floor, (found + more) / n / logs[k]);
         }
@@ -50,10 +50,10 @@ class Pruned {
     }
 
   private:
-    template <class Found>
-    double highest(double floor, const Cumulative &C, Index k_max, Found found) const {
+    double highest(double floor, const Cumulative &C, Index k_max) const {
         const double n = C.n(), more = constant(C, space.xlogx);
-        for (Index k = 2; k <= k_max; ++k) floor = larger(floor, (found(k) + more) / n / logs[k]);
+        for (Index k = 2; k <= k_max; ++k)
+            floor = larger(floor, (space.found[k] + more) / n / logs[k]);
         return floor;
     }
 

@@ -158,7 +158,7 @@ inline void start(double *best, Index stride, Index low, Index high, const Cumul
 }
 
 // Set found[k], for k = 2 .. k_max, by sums in the order of the reference. Which operations are
-// done depends on sizes alone.
+// done depends on sizes alone. It only adds: the file is compiled with fused operations.
 inline void search_exactly(const Space &space, const Cumulative &C, Index k_max) {
     const double *f = space.xlogx;
     double *best = space.best.get(), *tails = space.ends.get();
@@ -187,10 +187,9 @@ inline void search_exactly(const Space &space, const Cumulative &C, Index k_max)
 // Cumulative counts for the fast search, and what its sums need besides.
 struct Near : Cumulative {
     Near(const Space &space, const Cumulative &C)
-        : Cumulative(C), column(std::log2(double(C.n()) / double(C.columns))),
+        : Cumulative(C), slope(std::log2(double(C.n()) / double(C.columns))), column(slope),
           row(std::log2(double(C.n()))), small(space.small.get()), terms(space.terms.get()),
           shared(space.shared), most(50 * Count(C.columns)) {
-        const double slope = std::log2(double(n()) / double(columns));
         for (Index m = 0; m < SMALL; ++m)
             small[m] = m <= n() ? float(space.xlogx[m] - slope * double(m)) : 0.0f;
         if (shared && !space.terms_known)
@@ -211,6 +210,7 @@ struct Near : Cumulative {
             store(own + t, row(load<Ints>(total + t) - splat(total[s])));
     }
 
+    double slope;
     Product column, row;
     float *small, *terms;
     bool shared;
@@ -254,7 +254,7 @@ inline void column_sums(const Near &C, Index many, Index one, Floats (&w)[N]) {
     const Count *total = C.totals();
     const Count records =
         STARTS ? total[one] - total[many] : total[many + N * LANES - 1] - total[one];
-    if (2 * records <= C.most && small_sums<N, STARTS, 32>(C, many, one, w)) return;
+    if (records <= C.most / 2 && small_sums<N, STARTS, 32>(C, many, one, w)) return;
     if (records <= C.most) {
         if (small_sums<N, STARTS, 64>(C, many, one, w)) return;
         C.most = records / 8 * 7;

@@ -40,8 +40,7 @@ inline void count(const Table &table, const Count *fixed, const Count *free, Ind
                   Index columns, Index rows) {
     for (Index u = 0; u <= columns; ++u) std::memset(table[u], 0, (rows + 1) * sizeof(Count));
     Count *first = table[1] + 1;
-    const std::uint32_t stride = std::uint32_t(table.stride);
-    for (Index i = 0; i < records; ++i) ++first[std::uint32_t(fixed[i]) * stride + free[i]];
+    for (Index i = 0; i < records; ++i) ++first[fixed[i] * table.stride + free[i]];
     cumulate(table, columns, rows);
 }
 
