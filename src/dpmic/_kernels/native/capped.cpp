@@ -39,6 +39,8 @@ inline double chosen(Index mask, double first, double second) {
     return first;
 }
 
+inline double positive(double value) { return chosen(-Index(value > 0.0), value, 0.0); }
+
 // Some thresholds and their columns: the records of the lower row, what is lost, and all records.
 struct Tile {
     explicit Tile(Index columns) : ones(columns * TILE), losses(columns * TILE), totals(columns) {}
@@ -80,8 +82,8 @@ void hard_limits(const Tile &tile, const Capped &capped, double *lower, double *
         for (Index t = 0; t < tile.size; ++t) {
             const double up = capped.cap * ones[t] - share;
             const double down = capped.cap * (total - ones[t]) - share;
-            above[t] += up > 0.0 ? up : 0.0;
-            below[t] += down > 0.0 ? down : 0.0;
+            above[t] += positive(up);
+            below[t] += positive(down);
             lower[t] += ones[t];
         }
     }
@@ -218,7 +220,7 @@ void three_rows(Rows<const T> sums, const Capped &capped, Rows<const Index> pair
             }
             for (Index i = 0; i < 3 * size; ++i) {
                 const double over = capped.cap * counts[i] - share;
-                hard[i] += over > 0.0 ? over : 0.0;
+                hard[i] += positive(over);
                 rows[i] += counts[i];
             }
             for (Index u = 0; u < critics; ++u)

@@ -33,12 +33,8 @@ class Pruned {
         if (bounded && !promising(table, edges, near, k_max)) return floor;
         fill(near, k_max, bounded);
         Decision decision(space, near, k_max, false);
-        const float *tails = space.tails.get();
         for (Index k = 2; k <= k_max; ++k) {
-            const float *before = space.near.get() + (k - 1) * space.stride;
-            float most = -INFINITY;
-            for (Index s = k - 1; s < rows; ++s) most = larger(most, before[s] + tails[s]);
-            if (most <= needed[k]) continue;
+            if (largest_near(space, near, k) <= needed[k]) continue;
             const double found = decision.whole(k);
             if (decision.gave_up()) {
                 search_exactly(space, C, k_max);

@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "buffer.hpp"
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -52,6 +52,19 @@ template <class Vector, class T> inline void store(T *place, Vector value) {
 
 inline Floats splat(float value) { return value - Floats{}; }
 inline Ints splat(Count value) { return value - Ints{}; }
+
+// A bit for each lane, the first the lowest, that is set where a comparison holds.
+inline unsigned lanes_of(Ints holds) {
+#if defined(__AVX512F__)
+    return _mm512_test_epi32_mask((__m512i)holds, (__m512i)holds);
+#elif defined(__AVX2__)
+    return unsigned(_mm256_movemask_ps((__m256)holds));
+#else
+    unsigned bits = 0;
+    for (int i = 0; i < LANES; ++i) bits |= unsigned(holds[i] != 0) << i;
+    return bits;
+#endif
+}
 
 // Half of the last place of float32, and the largest error of the polynomial.
 constexpr double ROUNDING = 0x1p-24, POLYNOMIAL = 1.6e-5;
@@ -313,24 +326,37 @@ inline double slack(const Near &C, Index k, Index t, double value) {
     return 2 * total * (2 * POLYNOMIAL + ROUNDING * terms);
 }
 
+// The most that k rows of the whole master add up to in float32.
+inline float largest_near(const Space &space, const Near &C, Index k) {
+    const float *before = space.near.get() + (k - 1) * space.stride, *w = space.tails.get();
+    Floats most = splat(-INFINITY);
+    Index s = 0;
+    for (; s + LANES <= C.rows; s += LANES) {
+        const Floats value = load<Floats>(before + s) + load<Floats>(w + s);
+        most = value > most ? value : most;
+    }
+    float found = -INFINITY;
+    for (int i = 0; i < LANES; ++i) found = larger(found, most[i]);
+    for (; s < C.rows; ++s) found = larger(found, before[s] + w[s]);
+    return found;
+}
+
 // Lets float64 decide what float32 found: best[k, t] exactly, for any k and end t.
 class Decision {
   public:
     // `complete`: whether every start was tried for every end.
     Decision(const Space &space, const Near &C, Index k_max, bool complete)
         : space(space), C(C), k_max(k_max), complete(complete), left(8 * k_max + C.rows / 2) {
-        for (Index i = 0; i < k_max * (C.rows + 1); ++i) space.exact[i] = NAN;
+        for (Index i = 2 * (C.rows + 1); i < k_max * (C.rows + 1); ++i) space.exact[i] = NAN;
     }
 
     // The most that k rows of the whole master can add up to.
     double whole(Index k) {
-        const float *before = near(k - 1), *w = space.tails.get();
-        float most = -INFINITY;
-        for (Index s = k - 1; s < C.rows; ++s) most = larger(most, before[s] + w[s]);
+        const float *before = near(k - 1), *w = space.tails.get(), most = largest_near(space, C, k);
         const float enough = float(most - slack(C, k, C.rows, most));
         double best = -INFINITY;
-        for (Index s = k - 1; s < C.rows; ++s)
-            if (before[s] + w[s] >= enough) best = larger(best, exact(k - 1, s) + sum(s, C.rows));
+        for (Index s = 0; s < C.rows; s += LANES)
+            decide_among(best, load<Floats>(before + s) + load<Floats>(w + s) >= enough, k, s, C.rows);
         return best;
     }
 
@@ -356,11 +382,18 @@ class Decision {
         for (Index s = k - 1; s < t; s += LANES) {
             if (complete && !possible(k, t, s, 3 * within)) continue;
             const Floats sums = near_starts(C, s, t) + load<Floats>(before + s);
-            for (Index i = 0; i < LANES && s + i < t; ++i)
-                if (sums[i] >= best - within)
-                    value = larger(value, exact(k - 1, s + i) + sum(s + i, t));
+            decide_among(value, sums >= best - within, k, s, t);
         }
         return value;
+    }
+
+    // Raise a value to the most that the rows to t from such starts, s on, can be the last of.
+    void decide_among(double &value, Ints near_enough, Index k, Index s, Index t) {
+        for (unsigned left = lanes_of(near_enough); left; left &= left - 1) {
+            const Index start = s + __builtin_ctz(left);
+            if (start >= t) return;
+            value = larger(value, exact(k - 1, start) + sum(start, t));
+        }
     }
 
     // Whether a row from one of LANES starts to t can be the last of k, by what it can add at most
@@ -374,9 +407,7 @@ class Decision {
         if (k > 2)
             can &= load<Floats>(near(k - 1) + s) - load<Floats>(near(k - 2) + s) >=
                    best - near(k - 1)[t] - within;
-        bool any = false;
-        for (Index i = 0; i < LANES; ++i) any |= can[i] != 0;
-        return any;
+        return lanes_of(can) != 0;
     }
 
     // w(s, t), as the reference adds it up.
