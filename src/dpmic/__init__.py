@@ -172,7 +172,9 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'dpmic' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"dpmic.{_HOME[name]}"), name)
+    found = getattr(importlib.import_module(f"dpmic.{_HOME[name]}"), name)
+    globals()[name] = found  # not asked for again
+    return found
 
 
 def __dir__() -> list[str]:
