@@ -200,7 +200,8 @@ def read(source: Source, *, missing: Missing = "raise", domains: Domains | None 
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
-    x, y = x.at(complete), y.at(complete)
+    if not complete.all():
+        x, y = x.at(complete), y.at(complete)
     names = source.names[0], source.names[1]
     return Pair(x.values, y.values, names, (x.categories, y.categories))
 

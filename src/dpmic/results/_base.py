@@ -210,6 +210,8 @@ def _written(value: Any) -> str:
 
 def _frozen(value: Any) -> Any:
     """Return lists as tuples all the way down, and a mapping as a read-only copy."""
+    if value is None or isinstance(value, str | float | int):
+        return value  # first: whether something is a Mapping takes long to find out
     if isinstance(value, Mapping):
         return MappingProxyType(plain(value))
     if isinstance(value, list | tuple):

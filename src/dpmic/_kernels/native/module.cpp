@@ -5,9 +5,11 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
+#include <thread>
 #include <vector>
 
 #include "kernels.hpp"
@@ -94,6 +96,25 @@ template <class T> Out<T> copied(const T *values, Index size) {
     return out;
 }
 
+// Lets other threads of Python run meanwhile. Where Python ends before a thread is back, up to 3.13 it
+// ends that thread by an exception, which must not pass through C++: the thread waits, as in 3.14.
+class Released {
+  public:
+    Released() : state(PyEval_SaveThread()) {}
+    ~Released() {
+        try {
+            PyEval_RestoreThread(state);
+        } catch (...) {
+            for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+        }
+    }
+    Released(const Released &) = delete;
+    Released &operator=(const Released &) = delete;
+
+  private:
+    PyThreadState *state;
+};
+
 void require(bool holds, const char *otherwise) {
     if (!holds) throw nb::value_error(otherwise);
 }
@@ -163,7 +184,7 @@ auto order(In<double> table) {
     Out<Index> found(table.ndim() == 1 ? std::initializer_list<Index>{values.length}
                                        : std::initializer_list<Index>{values.size, values.length});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         for (Index i = 0; i < values.size; ++i)
             sort_order(values[i], values.length, found.data + i * values.length);
     }
@@ -255,7 +276,7 @@ auto count(In<Count> fixed_atoms, In<Count> free_atoms, In<Index> fixed_edges, I
     Out<Count> counts({columns, height});
     std::memset(counts.data, 0, sizeof(Count) * std::size_t(columns * height));
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         for (std::size_t i = 0; i < fixed_atoms.size(); ++i)
             ++counts.data[column[fixed_atoms.data()[i]] * height + own[free_atoms.data()[i]]];
     }
@@ -286,7 +307,7 @@ auto refine_by(In<Index> edges, In<Index> offsets, In<Index> starts, In<Count> a
     Out<Count> parts({groups, Index(atoms.size())}), own({Index(edges.size())});
     Out<Index> sizes({groups});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         refine(row(edges), row(offsets), row(starts), row(atoms), parts.data, sizes.data, own.data);
     }
     return nb::make_tuple(parts.array, sizes.array, own.array);
@@ -298,7 +319,7 @@ auto place(In<double> values, In<double> cuts, In<Count> guide, double low, doub
     Out<Count> places({size});
     const double *own = values.data(), *cut = cuts.data();
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         for (Index i = 0; i < size; ++i) {
             const double value = own[i], bucket = (value - low) * scale;
             Count at = guide.data()[0];
@@ -314,7 +335,7 @@ auto place(In<double> values, In<double> cuts, In<Count> guide, double low, doub
 
 void tally(In<Count> x, In<Count> y, In<Count> first, In<Count> second, InOut<Index> counts) {
     const Index tables = Index(first.shape(1));
-    const nb::gil_scoped_release release;
+    const Released released;
     for (std::size_t i = 0; i < x.size(); ++i) {
         const Count *a = first.data() + x.data()[i] * tables, *b = second.data() + y.data()[i] * tables;
         for (Index t = 0; t < tables; ++t) ++counts.data()[a[t] + b[t]];
@@ -339,7 +360,7 @@ void shuffle(nb::handle generator, In<Count> x, InOut<Count> y, InOut<Index> tab
     const Count *fixed = x.data();
     Count *free = y.data();
     Index *table = tables.data();
-    const nb::gil_scoped_release release;
+    const Released released;
     std::memset(table, 0, sizeof(Index) * std::size_t(size * cells));
     for (Index t = 0; t < size; ++t, table += cells)
         for (Index i = n - 1; i >= 0; --i) {
@@ -355,7 +376,7 @@ auto tabulate(In<Count> parts, In<Count> cells, Index height, Index width) {
     Out<Count> counts({height, width});
     std::memset(counts.data, 0, sizeof(Count) * std::size_t(height * width));
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         for (std::size_t i = 0; i < parts.size(); ++i)
             ++counts.data[parts.data()[i] * width + cells.data()[i]];
     }
@@ -367,7 +388,7 @@ auto tabulate(In<Count> parts, In<Count> cells, Index height, Index width) {
 auto information(In<Count> counts, Index k_max, In<double> xlogx) {
     Out<double> bits({k_max + 1});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         used.kernels->information(rows(counts), row(xlogx), bits.row());
     }
     return bits.array;
@@ -378,7 +399,7 @@ auto informations(In<Count> tables, Index k_max, In<double> xlogx) {
     const Index height = Index(tables.shape(2)), cells = columns * height;
     Out<double> bits({size, k_max + 1});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         for (Index i = 0; i < size; ++i) {
             const Rows<const Count> counts{tables.data() + i * cells, columns, height};
             const Row<double> own{bits.data + i * (k_max + 1), k_max + 1};
@@ -394,7 +415,7 @@ auto informations(In<Count> tables, Index k_max, In<double> xlogx) {
 auto trace(In<Count> counts, Index k, In<double> xlogx) {
     Out<Index> edges({smaller(k, Index(counts.shape(1))) + 1});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         used.kernels->trace(rows(counts), row(xlogx), edges.row());
     }
     return edges.array;
@@ -430,7 +451,7 @@ auto entries(nb::handle left, nb::handle right, In<Index> pairs, In<Index> start
     const Index size = Index(pairs.shape(0));
     Out<double> bits({2, size, Index(k_max.size()), largest_of(row(k_max)) + 1});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         used.kernels->entries(a.cut(), b.cut(), {pairs.data(), size, 2}, {row(starts), row(k_max)},
                               row(xlogx), fast, bits.rows(2 * size));
     }
@@ -444,7 +465,7 @@ auto largest(nb::handle left, nb::handle right, In<Index> pairs, In<Index> start
     const Index size = Index(pairs.shape(0));
     Out<double> scores({size});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         used.kernels->largest(a.cut(), b.cut(), {pairs.data(), size, 2}, {row(starts), row(k_max)},
                               row(logs), row(xlogx), scores.row());
     }
@@ -458,7 +479,7 @@ auto tabled(In<Index> tables, nb::handle x, nb::handle y, In<Index> starts, In<I
     const Index size = Index(tables.shape(0));
     Out<double> bits({2, size, Index(k_max.size()), largest_of(row(k_max)) + 1});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         used.kernels->tabled(row(tables), Index(tables.shape(1)), Index(tables.shape(2)),
                              {row(x_edges), row(x_offsets)}, {row(y_edges), row(y_offsets)},
                              {row(starts), row(k_max)}, row(xlogx), bits.rows(2 * size));
@@ -477,7 +498,7 @@ auto equi(nb::handle x, nb::handle y, nb::handle plan, In<double> logs, In<doubl
     const Index steps = Index(order.size());
     Out<double> found({2, steps, steps});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         used.kernels->equi(
             one, other,
             {row(columns), row(masters), row(order), row(starts), row(each), row(most)}, row(logs),
@@ -494,7 +515,7 @@ auto clumped(nb::handle axes, In<Index> pairs, In<Index> plan, In<double> logs, 
     const Index size = Index(pairs.shape(0)), steps = Index(plan.shape(1));
     Out<double> found({2, size, steps, steps});
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         used.kernels->clumped({rows(atoms), rows(order), rows(ends), row(sizes), rows(plan), occupied},
                               {pairs.data(), size, 2}, row(logs), row(xlogx), found.rows(2 * size));
     }
@@ -554,7 +575,7 @@ auto two_rows(In<T> sums, In<Index> edges, In<Index> offsets, In<double> limits,
     Out<Index> where({size});
     const Capped capped{{row(edges), row(offsets)}, row(table), unit, rows(critics), cap, least};
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         critics_of<T>().two_rows(rows(sums), capped, row(limits), best.row(), where.row());
     }
     return nb::make_tuple(best.array, where.array);
@@ -568,7 +589,7 @@ auto three_rows(In<T> sums, In<Index> edges, In<Index> offsets, In<Index> pairs,
     Out<Index> where({size});
     const Capped capped{{row(edges), row(offsets)}, row(table), unit, rows(critics), cap, least};
     {
-        const nb::gil_scoped_release release;
+        const Released released;
         critics_of<T>().three_rows(rows(sums), capped, rows(pairs), best.row(), where.row());
     }
     return nb::make_tuple(best.array, where.array);
