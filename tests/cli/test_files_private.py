@@ -250,6 +250,17 @@ def test_a_folder_is_one_table(run, tmp_path, ending):
     code, out, err = run("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE, "--json")
     assert (code, json.loads(out)["n"]) == (0, commands.N), err
     assert run("init", "table")[0] == 0
-    assert {"a", "b", "c", "id"} <= set(re.findall(r"(?m)^(\w+) += ", (tmp_path / "table.dpmic.toml").read_text()))
+    assert {"a", "b", "c", "id"} <= set(
+        re.findall(r"(?m)^(\w+) += ", (tmp_path / "table.dpmic.toml").read_text())
+    )
     (tmp_path / "table" / f"2.{ending}").write_text("a,b\nx")
     assert "2." not in refused(run("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE))
+
+
+def test_ranks_take_bounds_to_scatter_in_and_for_nothing_else(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n,3\n4,5\n" * 400)
+    given = (*PRIVATE, "--allow-noisy", "--mechanism", "mice-laplace")
+    assert "mice-laplace uses none" in refused(release(run, "gaps.csv", *given))
+    code, out, err = release(run, "gaps.csv", *given, "--missing", "scatter", "--json")
+    assert code == 0, err
+    assert json.loads(out)["parameters"]["x bounds"] == [0, 60]

@@ -281,7 +281,7 @@ class TestGaps:
         if missing == "scatter" and bounds is None:
             with pytest.raises(dpmic.ParameterError, match="x has no bounds to scatter"):
                 dpmic.release(x, y, **given)
-            return
+            bounds = SQUARE  # which it needs for this alone
         released = dpmic.release(x, y, bounds=bounds, **given)
         assert released.n == 2000
         expected = missing if missing == "scatter" else dict(missing)
@@ -308,8 +308,9 @@ class TestGaps:
             dpmic.release(x, x, missing="drop", **given)
         with pytest.raises(dpmic.ParameterError, match="capped-laplace and micr-laplace alone"):
             dpmic.release(x, x, person=np.arange(300) // 2, rows_per_person=2, **given)
-        with pytest.raises(dpmic.ParameterError):
-            dpmic.release(x, x, categories={"y": ["a", "b"]}, **{**given, "bounds": {"x": (0, 1)}})
+        given |= {"bounds": {"x": (0, 1)}, "categories": {"y": ["a", "b"]}}
+        with pytest.raises(dpmic.ParameterError, match=r"^categories: .* micr-laplace alone"):
+            dpmic.release(x, x, **given)
 
     @sweep(
         ("options", "words"),
