@@ -423,6 +423,16 @@ class TestGroups:
         with pytest.raises(dpmic.DpmicError, match=words):
             dpmic.release("age", "stay", data=hospital(600, rng), **given)
 
+    @sweep("count", [20, 2000])
+    def test_a_group_for_each_record_or_nothing_is_spent(self, count, rng, tmp_path):
+        ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=3.0)
+        x, y = (pd.Series(rng.random(600), name=name) for name in "xy")
+        given = {"by": pd.Series(["a", "b"] * (count // 2), name="ward"), "at_least": 4, **NOISY}
+        given |= {"categories": {"ward": ["a", "b"]}, "bounds": {"x": (0, 1), "y": (0, 1)}}
+        with pytest.raises(dpmic.InputError, match=r"column 'ward': .* value for each record"):
+            dpmic.release(x, y, epsilon=1.0, ledger=ledger, dataset="visits", **given)
+        assert ledger.spent == 0
+
 
 class Gapped:
     """Releases of columns with gaps, a person's rows or groups, for an audit."""
