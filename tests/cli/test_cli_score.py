@@ -79,7 +79,7 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
     ("arguments", "words"),
     [
         (["no.csv", "a", "b"], "no.csv: there is no such file"),
-        (["folder.csv", "a", "b"], "folder.csv: this is a folder"),
+        (["folder.csv", "a", "b"], "folder.csv: there is no file in this folder"),
         (["t.xls", "a", "b"], "the ending '.xls' is not known; use one of .csv, .tsv or .txt"),
         (
             ["latin.csv", "a", "b", "--encoding", "utf-8"],

@@ -2,13 +2,14 @@
 
 import io
 import json
+import re
 import sys
 from decimal import Decimal
 
 import commands
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import csv, feather, parquet
 from sweeps import sweep
 
 import dpmic
@@ -235,3 +236,31 @@ def test_a_category_may_be_called_na(run, tmp_path):
     found = json.loads(run(*given, "country=DE,NA")[1])
     assert found["value"] > 0.9
     assert run(*given, "country=DE,FR")[0] == 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_folder_is_one_table(run, tmp_path, ending):
+    """All commands take it; an error of a private one does not say which of its files is wrong."""
+    (tmp_path / "table").mkdir()
+    for place, part in enumerate((commands.TABLE[:700], commands.TABLE[700:])):
+        path = tmp_path / "table" / f"{place}.{ending}"
+        parquet.write_table(part, path) if ending == "parquet" else csv.write_csv(part, path)
+    both = [run("score", file, "a", "b", "--json")[1] for file in ("table", "people.csv")]
+    assert both[0] == both[1]
+    code, out, err = run("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE, "--json")
+    assert (code, json.loads(out)["n"]) == (0, commands.N), err
+    assert run("init", "table")[0] == 0
+    assert {"a", "b", "c", "id"} <= set(
+        re.findall(r"(?m)^(\w+) += ", (tmp_path / "table.dpmic.toml").read_text())
+    )
+    (tmp_path / "table" / f"2.{ending}").write_text("a,b\nx")
+    assert "2." not in refused(run("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE))
+
+
+def test_ranks_take_bounds_to_scatter_in_and_for_nothing_else(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n,3\n4,5\n" * 400)
+    given = (*PRIVATE, "--allow-noisy", "--mechanism", "mice-laplace")
+    assert "mice-laplace uses none" in refused(release(run, "gaps.csv", *given))
+    code, out, err = release(run, "gaps.csv", *given, "--missing", "scatter", "--json")
+    assert code == 0, err
+    assert json.loads(out)["parameters"]["x bounds"] == [0, 60]

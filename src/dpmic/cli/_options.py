@@ -26,8 +26,8 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="CSV or TSV, also .gz or .zst, Excel, SPSS, Stata, SAS, Parquet, Feather or Arrow; - "
-        "is CSV or TSV on stdin.",
+        help="CSV or TSV, also .gz or .zst, Excel, SPSS, Stata, SAS, Parquet, Feather or Arrow, or "
+        "a folder of such files; - is CSV or TSV on stdin.",
     ),
 ]
 X = Annotated[str, typer.Argument(metavar="X", help="A column's name.")]

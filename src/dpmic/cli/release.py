@@ -76,7 +76,7 @@ def release(
     out.check(file, bounds_file, account.ledger)
     which = {**records.terms, **grouping.terms}
     ends = None
-    if mechanism is not Mechanism.mice_laplace:
+    if mechanism is not Mechanism.mice_laplace or records.terms["missing"] == "scatter":
         numeric = [name for name in _inputs.two(x, y) if name not in (which["categories"] or ())]
         nominal = ", or list what it can be: --categories NAME=A,B,..."
         ends = _inputs.bounds_of(bounds, bounds_file, numeric, nominal)

@@ -72,13 +72,14 @@ def open_file(
     tell: Tell | None = None,
     note: Callable[[str], None] | None = None,
 ) -> LocalStream:
-    """Return the rows of one file; the ending of its name says how it is read.
+    """Return the rows of one file, or of all in a folder; the ending of a name says how it is read.
 
     Parameters
     ----------
     path : str
         A CSV, TSV or TXT file, also as .gz or .zst, an Excel workbook (.xlsx), a file of SPSS,
-        Stata or SAS, a Parquet, Feather or Arrow file; ``-`` is a text on standard input.
+        Stata or SAS, a Parquet, Feather or Arrow file; a folder of files of one kind; ``-`` is a
+        text on standard input.
     dialect : Dialect
         How it is written, as far as that is known; the rest is recognised.
     labels : sequence of str
@@ -103,8 +104,6 @@ def open_file(
         source = TextFile(STDIN, lambda: nullcontext(sys.stdin.buffer), dialect)
         rows: LocalStream = TextFiles([source], once=True, **told)
     else:
-        if os.path.isdir(path):
-            raise InputError(path, "this is a folder", "pass a file in it")
         if not os.path.exists(path):
             raise InputError(path, "there is no such file", "check the name and the folder")
         rows = _opened([path], dialect, **told)

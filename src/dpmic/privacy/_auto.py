@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
 from dpmic.privacy._gaps import Size
 from dpmic.privacy._geometric import MICrGeometric
@@ -102,7 +102,15 @@ def choose(
         raise ParameterError(
             f"mechanism = {safe_repr(mechanism)}", "it is not known", f"pass {names}"
         )
-    own = kind.__dataclass_fields__.keys()
+    if terms.categories and not kind.floors:
+        raise ParameterError(
+            "categories",
+            "nominal columns are proved for capped-laplace and micr-laplace alone",
+            with_code("leave out the mechanism, or the column"),
+        )
+    own = set(kind.__dataclass_fields__)
+    if not kind.needs_bounds and terms.gaps.rule != "scatter":
+        own.remove("bounds")
     if kind.needs_bounds and isinstance(source, Counting):
         bounds = source.bounds(bounds)
     given = options if bounds is None else {**options, "bounds": in_order(bounds, source)}
@@ -111,7 +119,7 @@ def choose(
         raise ParameterError(
             f"{unknown[0]} = {safe_repr(given[unknown[0]])}",
             f"{name} has no such option",
-            f"pass some of {', '.join(own)}",
+            f"pass some of {', '.join(name for name in kind.__dataclass_fields__ if name in own)}",
         )
     if kind.needs_bounds:
         given = {"bounds": None, **given}  # None is refused with the reason

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Categories, Domain, Limits, Master, shown_end
+from dpmic._validate import Bounds, Categories, Domain, Limits, Master, shown_end
 from dpmic.data import Pair
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
@@ -476,6 +476,8 @@ class MICeLaplace(MatrixMechanism):
         By default tuned for n and epsilon, together with ``lmax``.
     lmax : int, optional
         The most columns a grid may have; floor(B / 2) where B is given.
+    bounds : ((x0, x1), (y0, y1)), optional
+        For ``missing="scatter"`` alone: where random values lie.
 
     Examples
     --------
@@ -493,6 +495,7 @@ class MICeLaplace(MatrixMechanism):
     rows_per_person: int = 1
     allow_large_epsilon: bool = False
     allow_noisy: bool = False
+    bounds: Bounds | None = None
 
     name = "mice-laplace"
     least_n = 6
@@ -500,6 +503,8 @@ class MICeLaplace(MatrixMechanism):
 
     def __post_init__(self) -> None:
         _check(self)
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
         if self.statistic != "mic":
             raise ParameterError(
                 f"statistic = {safe_repr(self.statistic)}",
@@ -525,8 +530,14 @@ class MICeLaplace(MatrixMechanism):
         return summaries.mic(search.matrix())
 
     def public(self, limits: Limits) -> dict[str, Any]:
-        """Return the size of grids and masters."""
-        return {"B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
+        """Return the size of grids and masters, and where random values lie, if anywhere."""
+        ends = zip("xy", self.domains, strict=True)
+        box = {
+            f"{axis} bounds": list(map(shown_end, own))
+            for axis, own in ends
+            if isinstance(own, tuple)
+        }
+        return {**box, "B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
 
 
 def _categories(domain: Domain) -> int | None:

@@ -91,7 +91,7 @@ class Mechanism(ABC):
     @property
     def domains(self) -> tuple[Domain | None, Domain | None]:
         """What both columns can be, where that is known."""
-        return getattr(self, "bounds", (None, None))
+        return getattr(self, "bounds", None) or (None, None)
 
     def _counted(self, source: Counting) -> Counting:
         """Count rows that can be read only once."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Categories
 from dpmic.data import Pair, Source, find, series_name
-from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.privacy._gaps import Gaps, Size
 from dpmic.privacy._guards import open_privately, private_columns
 from dpmic.privacy.query import Query, Terms
@@ -59,6 +59,12 @@ def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> Gro
         )
         source = parts[0].source
         assert isinstance(source, Source)
+        if kept.source.n != source.n:
+            raise InputError(
+                f"column {safe_repr(name)}",
+                "it does not have a value for each record",
+                "pass one for each record",
+            )
         query = GroupsQuery(
             source=replace(source, named=source.named and kept.source.named),
             terms=terms,
