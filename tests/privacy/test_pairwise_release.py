@@ -118,13 +118,14 @@ def test_top_is_read_off():
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_the_guarantee_is_one_sentence_with_all_of_it(delta):
+def test_the_guarantee_says_all_that_is_public(delta):
     published = dpmic.release_pairwise(
         np.zeros((20_000, 12)), bounds=[(0, 1)] * 12, epsilon=1.0, delta=delta, B=10, c=2
     )
-    words = ["The MIC of all 66 pairs, together, is", "epsilon = 1", "n = 20000", "9: [0, 1]"]
+    words = ["Publishing the MICs of all 66 pairs is, in total,", "epsilon = 1", "n = 20000"]
+    words += ["9: [0, 1]", "at most a factor of e^1 = 2.72"]
     if delta:
-        words += ["and delta = 1e-06:", "exp(1) times what it was plus 1e-06"]
+        words += ["and delta = 1e-06:", "and, beyond that, by at most 1e-06. Public:"]
     for word in words:
         assert word in published.guarantee, published.guarantee
     assert ("delta" in published.guarantee) == bool(delta)
@@ -300,7 +301,7 @@ def test_whether_noise_is_too_large_looks_at_no_value():
 def test_frames(table):
     published = ask(table, person="who", rows_per_person=1)
     assert (published.n, published.names) == (PEOPLE // 4, COLUMNS)
-    assert "one person (by who;" in published.guarantee
+    assert "one person's record (who;" in published.guarantee
 
 
 def test_matrices_and_several_rows():

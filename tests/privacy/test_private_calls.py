@@ -502,7 +502,7 @@ def test_a_person_has_no_more_rows_than_agreed(name):
         published = CALLS[name](many, **options)
     assert published.n == published.parameters["promised"] == N
     assert (published.rows_per_person, published.person) == (5, "who")
-    words = "all of one person's records (by who; of each only the first 5 are used) are replaced"
+    words = "replacing all records of one person (who; only the first 5 of each count) changes"
     assert words in published.guarantee
 
 

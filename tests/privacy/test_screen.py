@@ -91,10 +91,10 @@ def test_everything_that_is_public_is_stated():
     assert published.estimates == pytest.approx(tuple(expected), abs=1e-6)
 
 
-def test_the_guarantee_is_one_sentence_with_all_of_it():
+def test_the_guarantee_says_all_that_is_public():
     text = ask(epsilon=0.5, target="age", B=30, c=5).guarantee
-    assert text.count(". ") == 0
-    for words in ("The choice of 2 of 4 pairs", "epsilon = 0.5:", "one record is replaced",
+    assert text.count(". ") == 1
+    for words in ("Selecting these 2 of 4 pairs", "epsilon = 0.5:", "replacing one record",
                   f"n = {PEOPLE}", "age: [0, 1]", "target = age", "top = 2", "B = 30"):  # fmt: skip
         assert words in text, text
 
@@ -103,7 +103,7 @@ def test_all_pairs_need_no_choice():
     published = ask(top=10, epsilon=2.0)
     assert (published.split, published.selection_epsilon) == (0, 0)
     assert published.values_epsilon == published.epsilon == pytest.approx(2.0, rel=1e-6)
-    assert "The MIC of all 10 pairs" in published.guarantee
+    assert "Publishing the MICs of all 10 pairs is, in total," in published.guarantee
     assert {frozenset(pair) for pair in published.pairs} == {
         frozenset(pair) for pair in itertools.combinations(COLUMNS, 2)
     }
@@ -213,7 +213,7 @@ def test_constant_columns_score_nothing_and_are_screened():
 def test_one_row_for_each_person():
     published = ask(person="who")
     assert published.n == PEOPLE // 4
-    assert "one person (by who; of each only the first record is used)" in published.guarantee
+    assert "one person's record (who; only the first of each counts)" in published.guarantee
     assert ask(pl.from_pandas(FRAME), person="who").n == PEOPLE // 4
     assert ask(MATRIX, bounds=[(0, 1)] * 5, person=FRAME.who.to_numpy()).n == PEOPLE // 4
     assert ask(person=FRAME.who.tolist()).n == PEOPLE // 4
@@ -223,7 +223,7 @@ def test_rows_per_person_multiplies_the_noise():
     one, three = ask(split=0.5, cap=4), ask(split=0.5, cap=4, rows_per_person=3)
     assert three.scale / one.scale == pytest.approx(3, rel=1e-6)
     assert three.selection_scale / one.selection_scale == pytest.approx(3, rel=1e-6)
-    assert "at most 3, are replaced" in three.guarantee
+    assert "replacing all records of one person, at most 3, changes" in three.guarantee
 
 
 # Refusals, before anything is spent

@@ -95,15 +95,15 @@ def lookup(mechanism: str, n: float, epsilon: float) -> Scores:
     return Scores(*np.sum([share * rows[key] for share, key in around], axis=0))
 
 
-def unrelated(mechanism: str, n: float, epsilon: float) -> float | None:
-    """Return the median score of unrelated columns, or None where it was not simulated.
+def is_simulated(mechanism: str, n: float) -> bool:
+    """Return whether scores of so many records, or of fewer, were simulated.
 
     Examples
     --------
-    >>> unrelated("micr-laplace", 100, 1.0) > unrelated("micr-laplace", 10_000, 1.0) > 0
-    True
+    >>> is_simulated("micr-laplace", 100), is_simulated("micr-laplace", 10)
+    (True, False)
     """
-    return float(lookup(mechanism, n, epsilon).median[0]) if mechanism in _rows() else None
+    return mechanism in _rows() and n >= simulated(mechanism)[0][0]
 
 
 def simulated(mechanism: str) -> tuple[tuple[float, float], tuple[float, float]]:

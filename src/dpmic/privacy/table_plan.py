@@ -12,7 +12,7 @@ import numpy as np
 
 from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
-from dpmic.parameters import expected, interval
+from dpmic.parameters import chance, expected
 from dpmic.privacy import pairwise, screen
 from dpmic.privacy._auto import Records
 from dpmic.privacy._guards import hides
@@ -43,10 +43,10 @@ def plan_table(
     error, notes = _errors(noises.mechanism.name, n, each, of)
     chosen: dict[str, float | None] = {"unrelated": None, "chance": None}
     if top is not None:
-        unrelated = interval.unrelated(noises.mechanism.name, n, each)
+        unrelated = chance.before_noise(noises.mechanism.name, n, each)
         if unrelated is None:
             notes.append("what unrelated pairs score was not simulated: here it is 0")
-        chosen = _chosen(noises, pairs, unrelated or 0.0)
+        chosen = _chosen(noises, pairs, unrelated.median if unrelated else 0.0)
     if hides(added):
         notes.append("so noisy a table is refused unless you pass `allow_noisy=True`")
     return TablePlan(

@@ -204,7 +204,7 @@ class HistogramRelease(MineStatistics, Release):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the histogram and its statistics."""
         first, second = self.names
-        what = f"This histogram of {first} and {second}, with all that is computed from it,"
+        what = f"This histogram of {first} and {second}, with everything computed from it,"
         return self._promise(f"{what} is")
 
     @property

@@ -34,6 +34,13 @@ KINDS = {
 """Kinds of noise, in words."""
 
 
+def _publishing(pairs: int) -> str:
+    """Begin the guarantee of a result that holds every pair."""
+    if pairs == 1:
+        return "Publishing the MIC of this one pair is"
+    return f"Publishing the MICs of all {pairs} pairs is, in total,"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoredPairs(Published):
     """Scores of pairs of columns, each with noise of the same scale.
@@ -197,10 +204,11 @@ class Screening(ScoredPairs):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the result."""
         if len(self.pairs) == self.candidates:
-            return self._promise(f"The MIC of all {self.candidates} pairs, together, is")
+            return self._promise(_publishing(self.candidates))
+        selected = f"these {len(self.pairs)}" if len(self.pairs) > 1 else "this one"
+        theirs = "their MICs" if len(self.pairs) > 1 else "its MIC"
         return self._promise(
-            f"The choice of {len(self.pairs)} of {self.candidates} pairs, with the MIC of the "
-            "chosen, together, is"
+            f"Selecting {selected} of {self.candidates} pairs and publishing {theirs} is, in total,"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -278,7 +286,7 @@ class PairwiseRelease(ScoredPairs):
     @property
     def guarantee(self) -> str:
         """The sentence that may be printed beside the numbers."""
-        return self._promise(f"The MIC of all {len(self.values)} pairs, together, is", self.delta)
+        return self._promise(_publishing(len(self.values)), self.delta)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
