@@ -64,7 +64,7 @@ lint: .venv/test.done
 	@$(BIN)/mypy
 
 docs: .venv/docs.done
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@said=$$($(BIN)/python -m zensical build --clean --strict 2>&1) || { echo "$$said"; exit 1; }
 	@echo "dpmic: open site/index.html"
 
 # The archive of sources, the wheel of this platform, and the one without the extension that serves all others.
