@@ -95,7 +95,9 @@ class Source:
         for values, name in zip(self.columns, self.names, strict=True):
             if _length(values, name) != self.n:
                 raise InputError(
-                    f"column {name}", "it does not hold a value for each record", "pass plain arrays"
+                    f"column {name}",
+                    "it does not hold a value for each record",
+                    "pass plain arrays",
                 )
         return replace(self, columns=tuple(_take(values, rows) for values in self.columns))
 
