@@ -91,7 +91,7 @@ class Source:
         return replace(self, columns=columns, names=tuple(self.names[i] for i in places))
 
     def take(self, rows: NDArray[np.int64]) -> Source:
-        """Return the records at some positions, still not read; all columns must be of one length."""
+        """Return the records at some positions, still not read; columns must be of one length."""
         for values, name in zip(self.columns, self.names, strict=True):
             if _length(values, name) != self.n:
                 raise InputError(
