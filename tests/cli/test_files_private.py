@@ -264,3 +264,21 @@ def test_ranks_take_bounds_to_scatter_in_and_for_nothing_else(run, tmp_path):
     code, out, err = release(run, "gaps.csv", *given, "--missing", "scatter", "--json")
     assert code == 0, err
     assert json.loads(out)["parameters"]["x bounds"] == [0, 60]
+
+
+def test_a_private_test_scatters_between_bounds(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n,3\n4,5\n" * 40)
+    tested = ("test", "gaps.csv", "a", "b", *PRIVATE, "--draws", "19", "--json")
+    assert "--fill" in refused(run(*tested))
+    assert "--bounds: a has none" in refused(run(*tested, "--missing", "scatter"))
+    assert "only --missing scatter uses them" in refused(run(*tested, *BOUNDS))
+    code, out, err = run(*tested, "--missing", "scatter", *BOUNDS)
+    assert code == 0, err
+    assert json.loads(out)["parameters"]["missing"] == "scatter"
+    filled = run(*tested, "--missing", "scatter", *BOUNDS, "--fill", "a=3")
+    assert "treated in one way" in refused(filled)
+    for options in (("--missing", "scatter"), BOUNDS):
+        assert "only a private test has it" in refused(run("test", "gaps.csv", "a", "b", *options))
+    assert (
+        json.loads(run("test", "gaps.csv", "a", "b", "--missing", "drop", "--json")[1])["n"] == 80
+    )

@@ -122,6 +122,12 @@ class TestForward:
         chosen = [row.mechanism for row in planned.rows if "mechanism='auto'" in row.note]
         assert chosen == [tuned.best_laplace(n, epsilon / rows)]
 
+    def test_beyond_the_records_of_a_capped_score_there_is_a_plan(self):
+        planned = dpmic.plan(2**31, 1.0)
+        assert planned["capped-laplace"].value is None
+        assert planned["capped-laplace"].note == "it is proved for at most 2,147,483,647 records"
+        assert "mechanism='auto'" in planned["micr-laplace"].note
+
     def test_rows_of_a_person_share_epsilon(self):
         several, one = dpmic.plan(5000, 2.0, rows_per_person=4), dpmic.plan(5000, 0.5)
         for name in LAPLACE:

@@ -220,6 +220,17 @@ def test_what_does_not_name_people_is_refused(person, words):
         dpmic.release(X, Y, epsilon=1, bounds=BOX, person=person)
 
 
+@sweep(
+    "column",
+    [np.concatenate((Y, Y)), Y[:-1], pl.Series("dose", [*Y, 0.5]), np.stack((Y, Y), axis=1)],
+    ids=["longer", "shorter", "series", "matrix"],
+)
+def test_people_do_not_hide_columns_that_do_not_fit(column):
+    """Taken at the rows of people, a longer column would look as long as the other."""
+    with pytest.raises(dpmic.InputError, match="a value for each record|one dimension"):
+        dpmic.release(X, column, epsilon=1, bounds=BOX, person=FRAME.who.tolist())
+
+
 def test_categories_must_not_come_from_the_records(ledger):
     """With a list taken from the records, one new label would shift the rank of all others."""
     labels = np.where(X > 0.5, "b", "c")

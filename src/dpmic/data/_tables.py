@@ -91,7 +91,14 @@ class Source:
         return replace(self, columns=columns, names=tuple(self.names[i] for i in places))
 
     def take(self, rows: NDArray[np.int64]) -> Source:
-        """Return the records at some positions, still not read."""
+        """Return the records at some positions, still not read; columns must be of one length."""
+        for values, name in zip(self.columns, self.names, strict=True):
+            if _length(values, name) != self.n:
+                raise InputError(
+                    f"column {name}",
+                    "it does not hold a value for each record",
+                    "pass plain arrays",
+                )
         return replace(self, columns=tuple(_take(values, rows) for values in self.columns))
 
 
@@ -278,6 +285,8 @@ def _take(values: Any, rows: NDArray[np.int64]) -> Any:
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return series[rows.tolist()].to_native()
+    if isinstance(values, np.ndarray):
+        return values[rows]  # take would flatten a matrix, which is refused later
     return values.take(rows) if hasattr(values, "take") else np.asarray(values)[rows]
 
 

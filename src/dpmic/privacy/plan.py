@@ -13,9 +13,11 @@ from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
 from dpmic.privacy._auto import of_least_error
 from dpmic.privacy._guards import open_privately, private
+from dpmic.privacy._laplace import CappedLaplace
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.query import Terms, checked_rows
 from dpmic.privacy.release import MECHANISMS
+from dpmic.privacy.sensitivity import MAX_CAPPED_N
 from dpmic.privacy.table_plan import plan_table
 from dpmic.results.plan import Expected, Plan, Quantity, TablePlan
 from dpmic.statistics import sources
@@ -174,7 +176,9 @@ class _Given:
         """Return what is known of one mechanism: the place, the errors there, and the curve."""
         n, epsilon, note = self._place(surface)
         found: dict[str, Any] = dict.fromkeys(("scale", *expected.QUANTITIES))
-        if n is not None and epsilon is not None and not self._gap(surface):
+        if mechanism == CappedLaplace.name and n is not None and n > MAX_CAPPED_N:
+            note = f"it is proved for at most {MAX_CAPPED_N:,} records"
+        elif n is not None and epsilon is not None and not self._gap(surface):
             found = asdict(surface.at(n, epsilon / self.rows))
             made = _made(mechanism, epsilon, self.rows)
             setting = made.setting(n)
