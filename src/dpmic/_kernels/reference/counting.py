@@ -36,7 +36,7 @@ def count(fixed_atoms: Parts, free_atoms: Parts, fixed_edges: Edges, free_edges:
 def clumps(free_atoms: Parts, fixed_atoms: Parts, fixed_edges: Edges, atoms: int) -> Edges:
     """Merge neighbouring atoms of the free axis that are in the same fixed part.
 
-    An atom with records in several fixed parts stays a clump (Reshef et al. 2011,
+    An atom with records in several fixed parts is a separate clump (Reshef et al. 2011,
     GetClumpsPartition).
     """
     parts = part_of(fixed_edges)[fixed_atoms]
@@ -54,8 +54,8 @@ def refine(
     """Cut records by the common refinement of each group of partitions.
 
     Partition i is ``edges[offsets[i] : offsets[i + 1]]``, and group g has the partitions
-    ``starts[g]`` to ``starts[g + 1] - 1``. Returns, by group, the part of each record and the number
-    of parts, and then the same edges counted in parts of the refinement.
+    ``starts[g]`` to ``starts[g + 1] - 1``. Returns, by group, the part of each record and the
+    number of parts, and then the same edges counted in parts of the refinement.
     """
     groups = starts.size - 1
     parts, sizes = np.empty((groups, atoms.size), np.int32), np.empty(groups, np.int64)

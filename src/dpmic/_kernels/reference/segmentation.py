@@ -71,7 +71,7 @@ def informations(tables: Counts, k_max: int, xlogx: Floats | None) -> Floats:
 def trace(counts: Counts, k: int, xlogx: Floats | None) -> Edges:
     """Return the edges, in master rows, of the best partition into k rows.
 
-    Among equally good ones, the last row begins as early as possible, then the row before, and so on.
+    Among equally good ones, the last row begins as early as possible, then the row before it.
     """
     rows, w = counts.shape[1], _row_sums(counts[None], xlogx)
     k = min(k, rows)
