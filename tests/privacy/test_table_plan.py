@@ -250,7 +250,7 @@ def test_what_was_not_simulated(known, asked, said):
 def test_beyond_what_was_simulated_its_end_holds(known):
     planned = dpmic.plan(20_000, 9.0, candidates=20, top=2)
     assert planned.error == pytest.approx(known(10_000, 1.0, "value"))
-    assert "simulated up to n = 10,000 and epsilon = 1, whose errors stand here" in planned.note
+    assert "simulated up to n = 10,000 and epsilon = 1; shown are the errors there" in planned.note
     noisy = dpmic.plan(101, 0.1, candidates=20, top=10)
     assert "values would err more than always guessing 0.5" in noisy.note
 
