@@ -1,4 +1,4 @@
-"""``dpmic test``: without epsilon not private, with it private."""
+"""``dpmic test``: a test of independence, private if epsilon is given."""
 
 from __future__ import annotations
 
@@ -14,12 +14,25 @@ from dpmic.cli._shell import repeated
 from dpmic.cli._spending import Consent
 from dpmic.errors import ParameterError
 
-EXAMPLE = "dpmic test survey.csv age income, or with --epsilon 1 --one-row-per-person privately"
+EXAMPLE = (
+    "dpmic test survey.csv age income, or with privacy: "
+    "dpmic test survey.csv age income --epsilon 1 --one-row-per-person"
+)
 
-Permutations = Annotated[int | None, typer.Option(min=1, help="To compare with; 10,000.")]
-Factor = Annotated[float | None, typer.Option("--c", help="Master parts for each part; 5.")]
-Epsilon = Annotated[float | None, typer.Option(help="Test privately, at this privacy loss.")]
-Draws = Annotated[int | None, typer.Option(help="Independent columns to compare with; 999.")]
+REMEDY = "leave it out; for missing values pass --fill NAME=VALUE"
+
+Permutations = Annotated[
+    int | None, typer.Option(min=1, help="The number of permutations; default 10,000.")
+]
+Factor = Annotated[
+    float | None, typer.Option("--c", help="Candidate cuts per column of a grid; default 5.")
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Test with differential privacy, at this privacy loss.")
+]
+Draws = Annotated[
+    int | None, typer.Option(help="With --epsilon: simulated null values; default 999.")
+]
 
 
 def independence(
@@ -45,7 +58,7 @@ def independence(
 ) -> None:
     """Test whether two columns are independent.
 
-    With --epsilon under differential privacy, without it not private.
+    The test is differentially private with --epsilon, and not private without it.
     """
     out.check(file, account.ledger)
     public: dict[str, Any]
@@ -56,14 +69,14 @@ def independence(
     private["--fill"] = fill or None
     private |= {f"--{field.replace('_', '-')}": value for field, value in vars(account).items()}
     if epsilon is None:
-        _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
+        _refuse(private, "only a private test takes it", "add --epsilon 1, or leave it out")
         options: dict[str, Any] = {"permutations": permutations or 10_000, "rng": seed}
         options |= {"B": 9 if cells is None else cells, "c": 5 if c is None else c}
         marked = _inputs.names(nominal, "--nominal")
         table, drop = _inputs.complete(file, [x, y], written, marked, missing)
         _test(out, table, x, y, {**options, "missing": drop})
         return
-    _refuse(public, "a private test has it not", "leave it out; for gaps, --fill NAME=VALUE")
+    _refuse(public, "a private test does not take it", REMEDY)
     from dpmic.privacy.independence import prepare
 
     unit = o.Unit(one_row, person)
