@@ -36,7 +36,7 @@ Whose privacy is protected? Say how rows belong to people:
 """
 NOTHING: Mapping[str, str] = MappingProxyType({})
 UNTRACKED = with_code(
-    "no ledger, so this spending is not tracked; to track it add `ledger=FILE` and `dataset=NAME`"
+    "this spending is not tracked; to track it, add `ledger=FILE` and `dataset=NAME`"
 )
 SEVERAL = "  3  A person may have several rows, and you know how many at most.\n"
 
@@ -82,7 +82,7 @@ class Consent:
         if yes and protected.person is None:
             _output.note(f"note: protects {protected.planned(spell(PERSON))}")
         if yes and account.ledger is None:
-            _output.note(f"note: {spell(UNTRACKED)}")
+            _output.note(f"note: without a ledger {spell(UNTRACKED)}")
         return cls(checked, yes, answered, job, spell)
 
     def publish(
@@ -189,13 +189,18 @@ def expected_error(value: float | None, upper: float | None) -> dict[str, str]:
 def _budget(query: Query[Any]) -> str:
     """Return in words what the ledger has left, before and after."""
     if query.terms.ledger is None:
-        return UNTRACKED
+        return "none: " + UNTRACKED
     balance = query.terms.ledger.balance()
     after = max(balance.remaining - query.epsilon, 0.0)
     return (
-        f"epsilon {format_floor(balance.remaining)} of {balance.total:.6g} left, "
-        f"{format_floor(after)} after this"
+        f"epsilon {left(balance.remaining, balance.total)} of {balance.total:.6g} left, "
+        f"{left(after, balance.total)} after this"
     )
+
+
+def left(remaining: float, total: float) -> str:
+    """Return a remaining amount as text, without the billionth that rounding takes or leaves."""
+    return "0" if remaining < 1e-6 * total else format_floor(remaining * (1 + 1e-9))
 
 
 def _nobody() -> ParameterError:

@@ -144,7 +144,7 @@ def rehearse(
         below=[
             "No record was read and nothing was spent. The data are made up, so the values mean "
             "nothing. The noise and the cost are those of the real job.",
-            f"The computation took {took:.1f} s; reading the real table comes on top.",
+            f"The computation took {took:.1f} s, without the time to read the real table.",
         ],
     )
     out.give(marked, page)
@@ -183,7 +183,7 @@ def run(job: JobFile, yes: o.Yes = False, *, out: Delivery) -> None:
     out.check(job, loaded.at("data", "file"), loaded.at("privacy", "ledger"))
     loaded.refuse([problem for problem in loaded.check() if not is_about_unit(problem)])
     with speaking_of_keys():
-        terms, _ = loaded.asked()
+        terms, _ = loaded.keywords()
         unit = o.Unit(
             loaded.get("privacy", "one_row_per_person", False),
             terms.pop("person", None),

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmic._format import format_ceil, format_floor
+from dpmic._format import format_ceil
 from dpmic.cli import _output
 from dpmic.cli._options import spread
 from dpmic.cli._output import Answer, Printing
-from dpmic.cli._spending import opened
+from dpmic.cli._spending import left, opened
 
 if TYPE_CHECKING:
     from dpmic.privacy.ledger import Balance, Entry, Ledger
@@ -62,11 +62,11 @@ def show(path: Where, *, out: Printing) -> None:
 def _amounts(balance: Balance) -> str:
     """Return in words what was spent and what is left."""
     text = f"epsilon {format_ceil(balance.spent)} of {balance.total:.6g} spent, "
-    text += f"{format_floor(balance.remaining)} left"
+    text += f"{left(balance.remaining, balance.total)} left"
     if balance.total_delta:
         text += (
             f"; delta {format_ceil(balance.spent_delta)} of {balance.total_delta:.6g} spent, "
-            f"{format_floor(balance.remaining_delta)} left"
+            f"{left(balance.remaining_delta, balance.total_delta)} left"
         )
     return text
 
@@ -113,12 +113,12 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 def _words(question: str) -> str:
     """Return the query key in words, and any other text unchanged."""
-    asked = _parsed(question)
-    if not isinstance(asked, dict) or not {"mechanism", "columns", "n"} <= asked.keys():
+    key = _parsed(question)
+    if not isinstance(key, dict) or not {"mechanism", "columns", "n"} <= key.keys():
         return question
-    named = f"{asked['name']}: " if asked.get("name") else ""
-    top = f", top {asked['top']}" if "top" in asked else ""
-    return f"{named}{asked['mechanism']} of {', '.join(asked['columns'])}{top} (n = {asked['n']})"
+    named = f"{key['name']}: " if key.get("name") else ""
+    top = f", top {key['top']}" if "top" in key else ""
+    return f"{named}{key['mechanism']} of {', '.join(key['columns'])}{top} (n = {key['n']})"
 
 
 def _parsed(text: str | None) -> Any:
