@@ -464,4 +464,4 @@ def test_the_plan_depends_on_nothing_else():
     one, other = plan_of(np.zeros((500, 4))), plan_of(np.random.default_rng(1).random((500, 4)))
     assert one.noise == other.noise
     assert one.setting == other.setting
-    assert one.asked == other.asked
+    assert one.key_facts == other.key_facts

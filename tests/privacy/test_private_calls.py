@@ -309,7 +309,7 @@ def test_ledgers_of_the_versions_before_are_read(tmp_path):
     ledger = dpmic.Ledger(tmp_path / "old.ledger", epsilon=100.0, delta=1e-3)
     for name, entry in STORED.items():
         ledger.spend(entry["question"], entry["epsilon"], entry["delta"], dataset=name)
-        ledger.settle(entry["question"], lambda entry=entry: entry["answer"], dataset=name)
+        ledger.draw_once(entry["question"], lambda entry=entry: entry["answer"], dataset=name)
     balance = ledger.spent, ledger.spent_delta
     unread = TABLE.assign(age=np.nan)
     for name, ask in QUERIES.items():
