@@ -159,11 +159,18 @@ def test_round_trips_frames_and_pictures():
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
     shown = ax.images[0].get_array()
-    assert np.ma.filled(shown, np.nan) == pytest.approx(published.matrix, nan_ok=True)
-    assert len(ax.texts) == 20
+    rows, columns = (
+        [t.get_text() for t in own()] for own in (ax.get_yticklabels, ax.get_xticklabels)
+    )
+    cells = np.argwhere(~np.ma.getmaskarray(shown)).tolist()
+    assert len({frozenset((rows[i], columns[j])) for i, j in cells}) == len(cells) == 10
+    assert all(shown[i, j] == published.value(rows[i], columns[j]) for i, j in cells)
+    assert ax.images[0].get_clim()[0] >= published.half_width
+    assert len(ax.texts) == 10 + 1
     one = ask(target="age")
-    labels = [label.get_text() for label in one.plot().get_yticklabels()]
-    assert labels == [y for _, y, _ in one.top(4)]
+    drawn = one.plot()
+    assert [label.get_text() for label in drawn.get_yticklabels()] == [y for _, y, _ in one.top(4)]
+    assert [t.get_text() for t in drawn.texts[:8:2]] == [f"{value:.2f}" for *_, value in one.top(4)]
     with pytest.raises(dpmic.InputError, match="not complete"):
         dpmic.PairwiseRelease.from_dict({**published.to_dict(), "names": ["age", "dose"]})
 

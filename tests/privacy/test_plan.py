@@ -363,6 +363,12 @@ class TestResult:
             assert np.log(error) == pytest.approx(np.interp(np.log(at), x, y), abs=1e-8)
         assert ("target: 0.05" in lines) == ("error" in asked)
         assert lines["always 0.5"].get_ydata()[0] == planned.guess
+        assert ax.get_legend() is None
+        named = {text.get_text(): text.get_color() for text in ax.texts}
+        assert {row.mechanism for row in found} < set(named)
+        assert len({named[row.mechanism] for row in found}) == len(found)
+        heights = sorted(text.xy[1] for text in ax.texts[:-1])
+        assert min(np.diff(heights)) > 0.03
 
     def test_plot_on_given_axes(self):
         from matplotlib.figure import Figure

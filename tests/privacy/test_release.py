@@ -116,9 +116,28 @@ def test_plot_draws_the_value_and_its_interval():
     pytest.importorskip("matplotlib").use("agg")
     published = ask()
     ax = published.plot()
-    bar, point = ax.lines
+    _, bar, point = ax.lines
     assert tuple(bar.get_xdata()) == published.interval(0.95)
     assert point.get_xdata()[0] == published.value
+    value, interval, known = (text.get_text() for text in ax.texts)
+    low, high = published.interval(0.95)
+    assert (value, interval) == (f"{published.value:.2f}", f"{low:.2f} to {high:.2f}")
+    assert f"epsilon = {published.epsilon:g}" in known
+
+
+def test_plot_shows_what_unrelated_columns_score_where_it_is_known():
+    pytest.importorskip("matplotlib").use("agg")
+    rng = np.random.default_rng(1)
+    x, y = rng.random((2, 100))
+    published = dpmic.release(x, y, epsilon=1, bounds=BOX)
+    assert 0.05 < published.unrelated < 0.3
+    assert (
+        f"unrelated columns score about {published.unrelated:.2f}" in published.plot().get_xlabel()
+    )
+    assert published.plot().patches[0].get_width() == published.unrelated
+    other = dpmic.release(x, y, epsilon=1, bounds=BOX, mechanism="micr-laplace", B=6, c=3)
+    assert other.unrelated is None
+    assert not other.plot().patches
 
 
 # Mechanisms
@@ -440,7 +459,8 @@ def test_no_output_holds_the_score(ledger, mechanism, caplog, monkeypatch):
     needles = [f"{score:.10f}"[1:], repr(score)]
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
-    drawn = repr([line.get_data() for line in ax.lines]) + ax.get_title() + ax.get_xlabel()
+    drawn = repr([line.get_data() for line in ax.lines]) + ax.get_title(loc="left")
+    drawn += repr([text.get_text() for text in ax.texts]) + ax.get_xlabel()
     outputs = [
         repr(published),
         str(published),

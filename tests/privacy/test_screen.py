@@ -157,9 +157,12 @@ def test_round_trips_frames_and_pictures():
     assert list(zip(table["x"], table["y"], strict=True)) == list(published.pairs)
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
-    assert [bar.get_width() for bar in ax.patches] == list(published.values)
+    assert [dot.get_xdata()[0] for dot in ax.lines[2::3]] == list(published.values)
     assert [t.get_text() for t in ax.get_yticklabels()] == [f"{x}, {y}" for x, y in published.pairs]
-    assert tuple(ax.lines[0].get_xdata()) == published.interval(0.95)[0]
+    assert [tuple(line.get_xdata()) for line in ax.lines[1::3]] == list(published.interval(0.95))
+    written = [text.get_text() for text in ax.texts]
+    assert written[:6:2] == [f"{value:.2f}" for value in published.values]
+    assert written[1:6:2] == [f"{a:.2f} to {b:.2f}" for a, b in published.interval(0.95)]
     assert all(f"{x}, {y}" in repr(published) for x, y in published.pairs)
     with pytest.raises(dpmic.InputError, match="not complete"):
         dpmic.Screening.from_dict({**published.to_dict(), "values": []})

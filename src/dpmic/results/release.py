@@ -91,6 +91,11 @@ class Release(PublishedPair):
         return uncertainty.known_estimates((self.estimate,), lambda: (self.estimate_interval(),))
 
     @property
+    def unrelated(self) -> float | None:
+        """The median score of unrelated columns, simulated; None where it is not known."""
+        return uncertainty.unrelated(self._evidence)
+
+    @property
     def _noise(self) -> ValueNoise:
         return ValueNoise("laplace", self.scale)
 

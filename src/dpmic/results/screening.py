@@ -106,11 +106,19 @@ class ScoredPairs(Published):
         that were named beforehand. Pairs selected for their strength among many tend to
         have scored above their MIC*, which no interval here corrects.
         """
-        evidence = uncertainty.Evidence.of_noise(self, self.mechanism, self._noise)
+        evidence = self._evidence()
         return tuple(
             evidence.interval(value, estimate, level)
             for value, estimate in zip(self.values, self.estimates, strict=True)
         )
+
+    @property
+    def unrelated(self) -> float | None:
+        """The median score of unrelated columns, simulated; None where it is not known."""
+        return uncertainty.unrelated(self._evidence)
+
+    def _evidence(self) -> uncertainty.Evidence:
+        return uncertainty.Evidence.of_noise(self, self.mechanism, self._noise)
 
     def known_estimates(self) -> uncertainty.KnownEstimates:
         """Return the estimates with their intervals for a display, or why there are none."""
