@@ -8,6 +8,7 @@ import numbers
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -156,9 +157,12 @@ def delta(value: object) -> float:
     return share
 
 
+_members = lru_cache(maxsize=64)(get_args)  # which takes a microsecond each time
+
+
 def choice(value: object, name: str, kinds: object) -> str:
     """Return ``value`` if it is a member of a Literal type."""
-    known = get_args(kinds)
+    known = _members(kinds)
     if not isinstance(value, str) or value not in known:
         listed = " or ".join(repr(kind) for kind in known)
         raise ParameterError(f"{name} = {safe_repr(value)}", f"unknown {name}", f"pass {listed}")

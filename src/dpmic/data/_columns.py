@@ -95,8 +95,8 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
         result = _from_foreign(values, name, categories)
     if not result.size:
         raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
-    infinite = np.flatnonzero(np.isinf(result))
-    if infinite.size:
+    if np.isinf(result).any():
+        infinite = np.flatnonzero(np.isinf(result))
         raise RefusedValueError(
             f"{name}[{infinite[0]}] = {result[infinite[0]]}",
             "infinite values cannot be scored",

@@ -187,8 +187,8 @@ def _check_columns(
                 f"they differ in length: {read[0].size} and {values.size}",
                 "pass one value of each per record",
             )
-        gaps = np.flatnonzero(np.isnan(values))
-        if missing == "raise" and gaps.size:
+        if missing == "raise" and np.isnan(values).any():
+            gaps = np.flatnonzero(np.isnan(values))
             raise RefusedValueError(
                 name,
                 f"{gaps.size} of {values.size} values are missing, the first in row {gaps[0] + 1}",
@@ -200,15 +200,17 @@ def _check_columns(
 def read(source: Source, *, missing: Missing = "raise", domains: Domains | None = None) -> Pair:
     """Read two columns that were found; see :func:`pair` and :func:`column`."""
     x, y = read_variables(source, domains, missing=missing)
-    complete = ~(np.isnan(x.values) | np.isnan(y.values))
-    if complete.sum() < LEAST_RECORDS:
+    n = x.values.size
+    if missing == "drop":
+        complete = ~(np.isnan(x.values) | np.isnan(y.values))
+        if not complete.all():
+            x, y = x.at(complete), y.at(complete)
+    if x.values.size < LEAST_RECORDS:
         raise InputError(
-            f"{complete.sum()} of {x.values.size} records are complete",
+            f"{x.values.size} of {n} records are complete",
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
-    if not complete.all():
-        x, y = x.at(complete), y.at(complete)
     names = source.names[0], source.names[1]
     return Pair(x.values, y.values, names, (x.categories, y.categories))
 
