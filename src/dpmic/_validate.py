@@ -283,7 +283,7 @@ def interval(value: object, name: str) -> Interval:
     if (ends[1] - ends[0]) < MAX_MASTER * max(math.ulp(ends[0]), math.ulp(ends[1])):
         raise ParameterError(
             f"bounds of {name} = {safe_repr(value)}",
-            "float64 cannot cut so narrow an interval into cells",
+            "the interval is too narrow for float64 to cut into cells",
             "shift or rescale the column",
         )
     return ends

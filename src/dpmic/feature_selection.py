@@ -142,16 +142,16 @@ def tic_regression(
     X, y
         As for :func:`mic_regression`.
     permutations : int
-            Permutations per column; no p-value is below 1 / (permutations + 1).
-        rng : numpy.random.Generator or int, optional
-            Source of the permutations; an integer makes every fit the same.
+        Permutations per column; no p-value is below 1 / (permutations + 1).
+    rng : numpy.random.Generator or int, optional
+        Source of the permutations; an integer makes every fit the same.
     missing : {"raise", "drop"}
         As for :func:`mic_regression`.
 
     Returns
     -------
     scores, pvalues : numpy.ndarray of shape (columns,)
-            TICe with B = 9 and c = 5, and its p-value: 0 and 1 if the column or y is constant.
+        TICe with B = 9 and c = 5, and its p-value: 0 and 1 if the column or y is constant.
 
     Examples
     --------

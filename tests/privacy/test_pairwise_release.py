@@ -244,7 +244,7 @@ def test_delta_that_buys_nothing_is_not_spent(ledger):
         ({"target": "agee"}, "target 'agee': .* did you mean 'age'"),
         ({"bounds": {**BOUNDS, "dosis": (0, 1)}}, "did you mean 'dose'"),
         ({"bounds": None}, "bounds = None"),
-        ({"bounds": {"age": (0, 1)}}, "1 column: a pair has two columns"),
+        ({"bounds": {"age": (0, 1)}}, "1 column: a pair needs two columns"),
         ({"table": FRAME[["age"]], "bounds": [(0, 1)]}, "1 column"),
         ({"table": pd.DataFrame(MATRIX[:, :2], columns=["age", "age"]), "bounds": [(0, 1)] * 2},
          "2 columns have this name"),

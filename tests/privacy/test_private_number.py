@@ -315,7 +315,7 @@ class TestGaps:
     @sweep(
         ("options", "words"),
         [
-            ({"missing": "ignore"}, "missing is not known"),
+            ({"missing": "ignore"}, "unknown missing"),
             ({"missing": "drop", "complete": 0}, "complete = 0"),
             ({"missing": "drop", "complete": 1.5}, "complete = 1.5"),
             ({"complete": 0.9}, "a promise about records that are dropped"),

@@ -219,18 +219,18 @@ def test_only_the_rows_that_count_are_looked_at():
 @pytest.mark.parametrize("nobody", [None, math.nan, pd.NA, pd.NaT], ids=repr)
 def test_rows_without_a_person_are_refused(nobody):
     data = FRAME.assign(who=pd.Series([nobody, *FRAME.who[1:]], dtype=object))
-    with pytest.raises(dpmic.InputError, match="a row belongs to nobody"):
+    with pytest.raises(dpmic.InputError, match="a row does not say whose it is"):
         ask(data=data, person="who")
 
 
 @sweep(
     ("person", "words"),
     [
-        (range(50), "it does not have a value for each row"),
-        (range(1000), "it does not have a value for each row"),
-        ("who", "this is a column name but no frame was given"),
-        ([[i] for i in range(400)], "these are not names or numbers"),
-        (np.zeros((400, 2)), "these are not names or numbers"),
+        (range(50), "it needs one value per row"),
+        (range(1000), "it needs one value per row"),
+        ("who", "this is a column name, but no frame was given"),
+        ([[i] for i in range(400)], "its values are not names or numbers"),
+        (np.zeros((400, 2)), "its values are not names or numbers"),
         (7, "person has type int"),
     ],
 )
@@ -331,7 +331,7 @@ def test_the_opendp_map_never_understates(m, n):
 @sweep(
     ("options", "words"),
     [
-        ({"epsilon": 0}, "epsilon = 0: a privacy loss is finite and above 0"),
+        ({"epsilon": 0}, "epsilon = 0: epsilon must be positive and finite"),
         ({"epsilon": -1}, "epsilon = -1"),
         ({"epsilon": math.nan}, "epsilon = nan"),
         ({"epsilon": math.inf}, "epsilon = inf"),

@@ -77,11 +77,11 @@ def stream(data: Any, *, public: bool = False) -> Stream | None:
     ----------
     data : object
         An iterator or a list of pyarrow record batches or tables; a RecordBatchReader; a pyarrow
-            dataset; a DuckDB relation; a polars LazyFrame; a Spark or Dask DataFrame; or the path
-            of a file that :func:`open_file` reads, a list of such paths, or a folder.
-        public : bool
-            Whether the first records of a text file may be used to find its format
-            (docs/decisions/0025). Pass False for data that will be published privately.
+        dataset; a DuckDB relation; a polars LazyFrame; a Spark or Dask DataFrame; or the path
+        of a file that :func:`open_file` reads, a list of such paths, or a folder.
+    public : bool
+        Whether the first records of a text file may be used to find its format
+        (docs/decisions/0025). Pass False for data that will be published privately.
 
     Returns
     -------

@@ -43,14 +43,14 @@ def floats(column: Any) -> NDArray[np.float64]:
     parts = [np.empty(0)]
     for chunk in column.chunks:
         numbers = _buffer(chunk, np.float64).copy()
-        numbers[truths(chunk.is_null())] = np.nan
+        numbers[booleans(chunk.is_null())] = np.nan
         parts.append(numbers)
     return np.concatenate(parts)
 
 
-def truths(booleans: Any) -> NDArray[np.bool_]:
+def booleans(values: Any) -> NDArray[np.bool_]:
     """Return an array of booleans without nulls."""
-    return _buffer(booleans.cast("uint8"), np.bool_)
+    return _buffer(values.cast("uint8"), np.bool_)
 
 
 def is_float(values: Any) -> bool:

@@ -201,8 +201,8 @@ class Files(LocalStream):
         """Return the number of rows; Parquet and Arrow files are not read for it."""
         fragments = self._fragments()
         if fragments is None:
-            return int(attempted(self._dataset.count_rows, *_blamed(None)))
-        return sum(attempted(partial(_count, each), *_blamed(each)) for each in fragments)
+            return int(attempted(self._dataset.count_rows, *_error_context(None)))
+        return sum(attempted(partial(_count, each), *_error_context(each)) for each in fragments)
 
     def _fragments(self) -> Iterator[Any] | None:
         """Yield files; pyarrow cannot list those of a dataset with a filter."""
@@ -221,7 +221,7 @@ class Files(LocalStream):
         done = 0
         for fragment in fragments:
             self._check(fragment, columns)
-            for batch in guarded(self._read(fragment, columns), *_blamed(fragment)):
+            for batch in guarded(self._read(fragment, columns), *_error_context(fragment)):
                 done += len(batch)
                 self.tell(done, self.expected)
                 yield Batch(batch, _place(fragment))
@@ -246,13 +246,13 @@ class Files(LocalStream):
         scanner = self._dataset.scanner(
             columns=_projection(columns), batch_size=ROWS, batch_readahead=2, fragment_readahead=1
         )
-        for tagged in guarded(scanner.scan_batches(), *_blamed(None)):
+        for tagged in guarded(scanner.scan_batches(), *_error_context(None)):
             self._check(tagged.fragment, columns)
             yield Batch(tagged.record_batch, _place(tagged.fragment))
 
     def _check(self, fragment: Any, columns: Sequence[str]) -> None:
         """Refuse a file that lacks a wanted column, or has another type in it."""
-        found = attempted(lambda: fragment.physical_schema, *_blamed(fragment))
+        found = attempted(lambda: fragment.physical_schema, *_error_context(fragment))
         folders = folders_of(fragment)
         for name in columns:
             if name in folders:
@@ -340,7 +340,7 @@ def _place(fragment: Any) -> str | None:
     return getattr(fragment, "path", None) or None
 
 
-def _blamed(fragment: Any) -> tuple[str, str]:
+def _error_context(fragment: Any) -> tuple[str, str]:
     """Return a name and a remedy for errors."""
     place = _place(fragment)
     if place is None:

@@ -299,7 +299,7 @@ def _files(path: str) -> list[str]:
         ending = _ending(file)
         if ending not in ENDINGS:
             reason = f"its ending {ending!r} is unknown"
-            remedy = f"use {KNOWN}; of a folder, all files are read"
+            remedy = f"use one of {KNOWN}; in a folder, all files are read"
             kind = InputError if file == path else UnreadableError
             raise kind(file, reason, remedy)
     if not found:

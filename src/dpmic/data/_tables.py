@@ -192,7 +192,7 @@ def _check_columns(
             raise RefusedValueError(
                 name,
                 f"{gaps.size} of {values.size} values are missing, the first in row {gaps[0] + 1}",
-                with_code('pass `missing="drop"`, or fill them in'),
+                with_code('pass `missing="drop"`, or correct them'),
                 name,
             )
 
@@ -392,17 +392,17 @@ def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
     Bounds by name select the columns they name, in the order of the table. A sequence needs one
     interval per column.
     """
-    chosen, given = _chosen(source, bounds)
+    chosen, given = _with_bounds(source, bounds)
     return chosen, tuple(map(_validate.interval, given, chosen.names))
 
 
 def with_domains(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Domain, ...]]:
     """Return the same, where a column may have a list of categories instead of bounds."""
-    chosen, given = _chosen(source, bounds)
+    chosen, given = _with_bounds(source, bounds)
     return chosen, tuple(map(_validate.domain, given, chosen.names))
 
 
-def _chosen(source: Chosen, bounds: Any) -> tuple[Chosen, list[Any]]:
+def _with_bounds(source: Chosen, bounds: Any) -> tuple[Chosen, list[Any]]:
     """Return the columns that have bounds, and the bounds of each as given."""
     names = source.names
     if isinstance(bounds, Mapping):

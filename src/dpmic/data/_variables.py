@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import BOOLEANS, MAX_CATEGORIES, Categories, Domain, label
-from dpmic.data._arrow import is_float, truths, words
+from dpmic.data._arrow import booleans, is_float, words
 from dpmic.data._columns import (
     LEAST_RECORDS,
     MISSING,
@@ -27,7 +27,7 @@ from dpmic.data._columns import (
 from dpmic.errors import InputError, safe_repr
 
 NAMES = (str, bytes, enum.Enum)
-TRUTHS = (bool, np.bool_)
+BOOLEAN_TYPES = (bool, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def gaps(values: Any) -> NDArray[np.bool_]:
     if types.is_string(values.type) or types.is_large_string(values.type):
         known = words(sorted(MISSING), values.type)
         absent = compute.or_(absent, compute.is_in(compute.utf8_trim_whitespace(values), known))
-    return truths(absent.combine_chunks())
+    return booleans(absent.combine_chunks())
 
 
 def no_variable(values: Any, name: str) -> str:
@@ -128,7 +128,7 @@ def is_nominal(values: Any) -> bool:
 def _are_names(values: Any) -> bool:
     """Return whether all values are text, or all are booleans, apart from missing ones."""
     kinds = {type(value) for value in values if isinstance(value, str) or not is_missing(value)}
-    same = (all(issubclass(kind, own) for kind in kinds) for own in (NAMES, TRUTHS))
+    same = (all(issubclass(kind, own) for kind in kinds) for own in (NAMES, BOOLEAN_TYPES))
     return bool(kinds) and any(same)
 
 
@@ -144,8 +144,8 @@ def _nominal(values: Any, name: str) -> Variable:
     if not texts:
         raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
     labels = sorted({text for text in known.values() if text is not None})
-    truths = set(labels) <= set(BOOLEANS)
-    if truths:
+    boolean = set(labels) <= set(BOOLEANS)
+    if boolean:
         labels = list(BOOLEANS)
     if len(labels) > MAX_CATEGORIES:
         raise InputError(
@@ -156,4 +156,4 @@ def _nominal(values: Any, name: str) -> Variable:
     codes: dict[str | None, float] = {text: float(i) for i, text in enumerate(labels)}
     codes[None] = np.nan
     numbers = np.array([codes[text] for text in texts])
-    return Variable(numbers, Categories(tuple(labels)), fixed=truths)
+    return Variable(numbers, Categories(tuple(labels)), fixed=boolean)

@@ -288,7 +288,7 @@ class Reproduction:
             return None
         read = {path.stem: tables.read(path) for path in (self.folder / "tables").glob("*.csv")}
         known = self._provenance()
-        known["the parameters of ours"] = str(provenance("tuned")["command"])
+        known["our parameters"] = str(provenance("tuned")["command"])
         asked = quoted(read.get("synthetic", []), read.get("real", []))
         if asked:
             read["quoted"] = asked = [_stated(row) for row in asked]

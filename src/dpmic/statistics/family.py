@@ -78,31 +78,30 @@ def mice(
         count as days, times and durations as seconds, ordered categories by rank. Text, booleans
         and unordered categories are nominal: each of at most 100 categories is one part
         (``docs/definitions.md``).
-        most 100, and numbers are cut to suit (``docs/definitions.md``).
     data : frame, optional
         A pandas, polars or pyarrow table with columns named ``x`` and ``y``.
     alpha : float
         The exponent in B = max(n ** alpha, 4), in (0, 1].
     B : float, optional
-            The most cells a grid may have, at least 4; overrides ``alpha``. It is raised if nominal
-            columns need more.
-        c : float
-            The master factor: how much finer the master is than the grid, at least 1. With
-            ``math.inf`` cuts may lie between any two values; this takes at most 4000 records.
-        master : {"reshef", "paper"}
-            The rule for the master: c * min(l, floor(B / l)) parts for l columns, or c * l.
-        ties : {"group", "random"}
-            Whether equal values share a cell, or are put in random order, separately on each axis.
-        rng : numpy.random.Generator or int, optional
-            Source of the random order for ``ties="random"``.
-        missing : {"raise", "drop"}
-            Refuse missing values, or leave out their records; ``score.n`` counts the others.
+        The most cells a grid may have, at least 4; overrides ``alpha``. It is raised if nominal
+        columns need more.
+    c : float
+        The master factor: how much finer the master is than the grid, at least 1. With
+        ``math.inf`` cuts may lie between any two values; this takes at most 4000 records.
+    master : {"reshef", "paper"}
+        The rule for the master: c * min(l, floor(B / l)) parts for l columns, or c * l.
+    ties : {"group", "random"}
+        Whether equal values share a cell, or are put in random order, separately on each axis.
+    rng : numpy.random.Generator or int, optional
+        Source of the random order for ``ties="random"``.
+    missing : {"raise", "drop"}
+        Refuse missing values, or leave out their records; ``score.n`` counts the others.
 
     Returns
     -------
     Score
-            The score is ``score.mic``, in [0, 1], and 0 for a constant column. (With
-            ``ties="random"`` a constant column scores as noise does.)
+        The score is ``score.mic``, in [0, 1], and 0 for a constant column. (With
+        ``ties="random"`` a constant column scores as noise does.)
 
     Examples
     --------

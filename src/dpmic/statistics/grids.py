@@ -154,10 +154,10 @@ def nominal_steps(limits: Limits, x: int | None, y: int | None) -> tuple[Steps, 
 
     Examples
     --------
-    >>> searched, finer = nominal_steps(Limits(20, 5, "reshef"), 4, None)
+    >>> searched, unsearched = nominal_steps(Limits(20, 5, "reshef"), 4, None)
     >>> searched
     (Step(columns=4, rows=3, master=20, least=2),)
-    >>> [(step.columns, step.rows) for step in finer]
+    >>> [(step.columns, step.rows) for step in unsearched]
     [(4, 4), (5, 4)]
     """
     if x is None:
@@ -169,8 +169,8 @@ def nominal_steps(limits: Limits, x: int | None, y: int | None) -> tuple[Steps, 
     room = limits.holding(x, None)
     rows = min(x - 1, _cells(room) // x)
     searched = [Step(x, rows, _master_size(room, x))] if rows >= 2 else []
-    finer = range(x, _most_parts(room, x) + 1)
-    return Steps(searched), Steps(Step(columns, x, x, least=x) for columns in finer)
+    unsearched = range(x, _most_parts(room, x) + 1)
+    return Steps(searched), Steps(Step(columns, x, x, least=x) for columns in unsearched)
 
 
 def _cells(limits: Limits) -> int:

@@ -75,8 +75,8 @@ class RefinedAxis:
         sizes: tuple[float, ...] = plan.layout.columns
         most: tuple[float, ...] = plan.layout.masters
         if against is not None:
-            searched, finer = nominal_steps(limits, against, None)
-            sizes = tuple(step.columns for step in finer)
+            searched, unsearched = nominal_steps(limits, against, None)
+            sizes = tuple(step.columns for step in unsearched)
             most = tuple(step.master for step in searched)
         columns, begins = axis.partitions(sizes, masters=False)
         masters, then = axis.partitions(most, masters=True)
@@ -211,16 +211,16 @@ def _nominal_totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
     if y.categories is not None:
         alone: Floats = np.clip(bits(tables) / np.log2(min(size, y.categories)), 0.0, 1.0)
         return alone
-    searched, finer = nominal_steps(x.limits, size, None)
+    searched, unsearched = nominal_steps(x.limits, size, None)
     edges, offsets = y.partitions
     merged = [
         np.add.reduceat(tables, edges[first : last - 1], axis=2)
         for first, last in itertools.pairwise(offsets)
     ]
     totals = np.zeros(len(tables))
-    for counts in merged[: len(finer)]:
+    for counts in merged[: len(unsearched)]:
         totals += np.clip(bits(counts) / np.log2(size), 0.0, 1.0)
-    for step, counts in zip(searched, merged[len(finer) :], strict=True):
+    for step, counts in zip(searched, merged[len(unsearched) :], strict=True):
         found = _kernels.informations(counts.astype(np.int32), step.rows, f)
         rows = np.arange(2, step.rows + 1)
         totals += np.clip(found[:, 2:] / np.log2(rows), 0.0, 1.0).sum(axis=1)

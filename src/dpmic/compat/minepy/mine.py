@@ -60,11 +60,11 @@ class MINE:
     Parameters
     ----------
     alpha : float
-            Up to 1, an exponent: B = max(n ** alpha, 4). From 4 on, a number of cells:
-            B = min(alpha, n); ``inf`` means n.
-        c : float
-            The clump factor, above 0: at most c * floor(B / l) clumps for l fixed parts. ``inf``
-            merges none.
+        Up to 1, an exponent: B = max(n ** alpha, 4). From 4 on, a number of cells:
+        B = min(alpha, n); ``inf`` means n.
+    c : float
+        The clump factor, above 0: at most c * floor(B / l) clumps for l fixed parts. ``inf``
+        merges none.
     est : {"mic_approx", "mic_e"}
         The characteristic matrix of 2011 or the equicharacteristic matrix of 2016.
 
