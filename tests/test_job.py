@@ -17,6 +17,7 @@ from dpmic._validate import Categories
 from dpmic.errors import InputError, ParameterError
 from dpmic.job import MADE_UP, _made_up, for_the_file, save, template
 from dpmic.job._entries import KEYS, Entries
+from dpmic.privacy import pairwise
 from dpmic.privacy.query import Terms
 
 N = 1000
@@ -300,6 +301,17 @@ def test_wrong_entries_of_a_pair_and_of_a_test(case):
 
 def test_columns_of_a_table_that_are_not_asked_about_may_stay_open():
     assert not problems(PAIR.replace("weight = { bounds = [0, 300] }", 'weight = "?"'))
+
+
+def test_all_pairs_have_no_groups(job):
+    """They were charged as one matrix of all records, which the command could not show."""
+    text = GROUPED.replace('"strongest pairs"\ntop = 2', '"all pairs"')
+    (found,) = problems(text)
+    assert "groups.by: all pairs are not published by groups; write ask = " in found
+    terms, options = job(text).asked()
+    del terms["ledger"]
+    with pytest.raises(ParameterError, match=r"^by: all pairs of every group"):
+        pairwise.prepare(job(GROUPED).made_up(2000), Terms(**terms), bounds=options["bounds"])
 
 
 def test_groups_are_categories():

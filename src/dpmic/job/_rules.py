@@ -213,6 +213,10 @@ def _groups(entries: Entries) -> None:
     if entries.get("question", "ask") == "test":
         entries.wrong(("groups", "by"), "a test has no groups", OFF)
         return
+    if entries.get("question", "ask") == "all pairs":
+        remedy = f'write ask = "strongest pairs", or {OFF}'
+        entries.wrong(("groups", "by"), "all pairs are not published by groups", remedy)
+        return
     if not _needed(entries, "groups", "by", 'name the column of groups: by = "ward"'):
         return
     column = entries.columns.get(by)

@@ -122,6 +122,9 @@ def prepare(
     **scored: Any,
 ) -> PairwiseQuery:
     """Fix everything about a matrix from what is public; ``scored`` are PairOptions."""
+    if terms.by is not None:
+        reason = "all pairs of every group would have too much noise"
+        raise ParameterError("by", reason, with_code("use `dpmic.screen`, or leave it out"))
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     noises = calibrate(found, terms, options, len(found.pairs), delta)
