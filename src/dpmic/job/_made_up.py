@@ -23,7 +23,7 @@ def columns(
     rows: int = 1,
     person: str | None = None,
     sizes: Mapping[str, Mapping[str, int]] | None = None,
-    gaps: float = 0.0,
+    gaps: Mapping[str, float] | None = None,
 ) -> Any:
     """Return a table whose columns lie between their bounds, or have their categories.
 
@@ -40,8 +40,8 @@ def columns(
         The column that names them.
     sizes : mapping, optional
         Of a column of groups, how many records each group has at least, where there are as many.
-    gaps : float
-        The share of missing values in each column.
+    gaps : mapping, optional
+        The share of missing values of each column that has any.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def columns(
             unit = 1 - np.abs(2 * unit - 1)  # of a shape that no line has
         promised = (sizes or {}).get(name)
         values = _values(unit, domain) if promised is None else _grouped(rng, n, promised)
-        if gaps:
+        if gaps and name in gaps:
             values = values.astype(object)
-            values[rng.random(n) < gaps] = None
+            values[rng.random(n) < gaps[name]] = None
         table[name] = values
     return build(table, "pyarrow")
 

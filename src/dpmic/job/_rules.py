@@ -154,6 +154,10 @@ def _named(entries: Entries, axis: str, name: str) -> None:
         remedy = did_you_mean(name, list(entries.columns)) if entries.columns else "add it there"
         shown = f"{axis} = {safe_repr(name)}"
         entries.wrong(("question", axis), "[columns] has no such column", remedy, shown)
+    elif entries.get("question", "ask") == "test" and isinstance(column.domain, Categories):
+        shown = f"{axis} = {safe_repr(name)}"
+        reason = "a test ranks numbers and dates, and categories have no order"
+        entries.wrong(("question", axis), reason, "name another column", shown)
     elif column.domain is None and needs_domains(entries) and not _known(entries, "columns", name):
         entries.wrong(("columns", name), f"it is {axis} of the question", WAYS)
 
@@ -242,6 +246,8 @@ def _promised(entries: Entries, named: Sequence[str], groups: Categories) -> Non
 def _shown(entries: Entries) -> None:
     if entries.get("report", "estimate") and entries.get("question", "ask") == "test":
         entries.wrong(("report", "estimate"), "a test has no estimate of MIC*", OFF)
+    elif entries.get("report", "estimate") and entries.get("groups", "by") is not None:
+        entries.wrong(("report", "estimate"), "groups have no estimate of MIC*", OFF)
 
 
 def _open(entries: Entries) -> None:
