@@ -17,6 +17,7 @@ from dpmic._validate import Categories
 from dpmic.errors import InputError, ParameterError
 from dpmic.job import MADE_UP, _made_up, for_the_file, save, template
 from dpmic.job._entries import KEYS, Entries
+from dpmic.privacy import pairwise
 from dpmic.privacy.query import Terms
 
 N = 1000
@@ -277,7 +278,7 @@ def test_wrong_entries_are_named_with_their_line_and_a_remedy(case):
     assert len(found) == 1 + (case in MISSED), found
 
 
-@sweep("case", ["x", "y", "same", "open", "free", "rows", "drop", "groups", "estimate"])
+@sweep("case", ["x", "y", "same", "open", "free", "rows", "drop", "groups", "words", "estimate"])
 def test_wrong_entries_of_a_pair_and_of_a_test(case):
     ranked = PAIR.replace('y = "dose"', 'y = "dose"\nmechanism = "mice-laplace"')
     ward = 'ward = { categories = ["a", "b"] }\n\n[missing]'
@@ -291,6 +292,7 @@ def test_wrong_entries_of_a_pair_and_of_a_test(case):
         "rows": (TEST.replace("epsilon", "rows_per_person = 2\nepsilon"), "not independent"),
         "drop": (TEST.replace('"refuse"', '"drop"'), "a test cannot drop records"),
         "groups": (grouped.replace("[groups]", '[groups]\nby = "ward"'), "a test has no groups"),
+        "words": (grouped.replace('"dose"\ndraws', '"ward"\ndraws'), "y = 'ward': a test ranks"),
         "estimate": (TEST.replace("[report]", "[report]\nestimate = true"), "no estimate of MIC*"),
     }[case]
     found = problems(text)
@@ -302,12 +304,25 @@ def test_columns_of_a_table_that_are_not_asked_about_may_stay_open():
     assert not problems(PAIR.replace("weight = { bounds = [0, 300] }", 'weight = "?"'))
 
 
+def test_all_pairs_have_no_groups(job):
+    """They were charged as one matrix of all records, which the command could not show."""
+    text = GROUPED.replace('"strongest pairs"\ntop = 2', '"all pairs"')
+    (found,) = problems(text)
+    assert "groups.by: all pairs are not published by groups; write ask = " in found
+    terms, options = job(text).asked()
+    del terms["ledger"]
+    with pytest.raises(ParameterError, match=r"^by: all pairs of every group"):
+        pairwise.prepare(job(GROUPED).made_up(2000), Terms(**terms), bounds=options["bounds"])
+
+
 def test_groups_are_categories():
     assert not problems(GROUPED)
     (found,) = problems(GROUPED.replace("{ a = 300", "{ c = 300"))
     assert "at_least of 'c': there is no such group; the categories are 'a', 'b'" in found
     (found,) = problems(GROUPED.replace("{ a = 300", "{ a = 0"))
     assert "at_least.a = 0: it is too small" in found
+    (found,) = problems(GROUPED.replace("[report]", "[report]\nestimate = true"))
+    assert "groups have no estimate of MIC*; put # before the line" in found
     (found,) = problems(re.sub("at_least.*", "", GROUPED))
     assert "groups.at_least: it is missing; promise the least size of each" in found
 
@@ -506,6 +521,13 @@ def test_terms_get_what_the_file_says(job, monkeypatch):
     dated = TEXT.replace("[0, 120]", "[2020-01-01, 2024-12-31]")
     ends = datetime.date(2020, 1, 1), datetime.date(2024, 12, 31)
     assert job(dated).keywords()[1]["bounds"]["age"] == ends
+
+
+def test_made_up_columns_lack_only_values_that_have_others_in_their_place(job):
+    filled = TEXT.replace("[0, 120]", "[0, 120], missing = 7").replace('"refuse"', '"fill"')
+    made = job(filled).made_up(2000)
+    assert made["age"].null_count > 0 == made["dose"].null_count
+    assert job(filled).rehearse(2000).dataset == MADE_UP
 
 
 def test_promises_in_words(job):

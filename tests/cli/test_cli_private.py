@@ -472,6 +472,30 @@ def test_the_estimate_is_shown_where_it_is_asked_for(run, command):
     assert ["estimate of MIC*" in page for page in pages] == [False, True]
 
 
+@sweep("command", ["release", "screen"])
+def test_groups_have_no_estimate_and_nothing_is_spent(run, command):
+    run("ledger", "create", "people.ledger", "--epsilon", "3")
+    columns = ("a", "b") if command == "release" else ("--top", "1")
+    given = (
+        command,
+        "people.csv",
+        *columns,
+        *commands.BOUNDS,
+        "--by",
+        "c",
+        "--at-least",
+        "200",
+        "--yes",
+    )
+    given += ("--epsilon", "1", "--one-row-per-person", "--categories", "c=x,y", "--estimate")
+    code, out, err = run(
+        *given, "--ledger", "people.ledger", "--dataset", "d", "--report", "r.html"
+    )
+    assert (code, out) == (2, "")
+    assert "--estimate: it was not measured for groups" in err
+    assert dpmic.Ledger("people.ledger").spent == 0
+
+
 def test_an_estimate_that_is_not_known_costs_no_result(run):
     """Its grids were never simulated, which is found out after the release: it is shown anyway."""
     given = (*RELEASE, *SURE, "--B", "16", "--estimate")

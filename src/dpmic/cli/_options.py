@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from dpmic.errors import ParameterError
+
 if TYPE_CHECKING:
     from dpmic.data import Dialect
 
@@ -229,6 +231,12 @@ class Grouping:
         from dpmic.cli import _inputs
 
         return {"by": self.by, "at_least": _inputs.at_least(self.at_least)}
+
+    def check(self, estimate: bool) -> None:
+        """Refuse, before anything is spent, what groups do not have."""
+        if self.by is not None and estimate:
+            reason = "it was not measured for groups, whose sizes are private"
+            raise ParameterError("--estimate", reason, "leave it out")
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ def release(
     from dpmic.privacy.release import prepare
 
     out.check(file, bounds_file, account.ledger)
+    grouping.check(estimate)
     which = {**records.terms, **grouping.terms}
     ends = None
     if mechanism is not Mechanism.mice_laplace or records.terms["missing"] == "scatter":

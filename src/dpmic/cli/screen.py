@@ -59,6 +59,7 @@ def screen(
     before you agree.
     """
     out.check(file, bounds_file, account.ledger)
+    grouping.check(estimate)
     own = _own(top, every, split, delta)
     ends = _inputs.bounds(bounds, bounds_file)
     which = {**records.terms, **grouping.terms}

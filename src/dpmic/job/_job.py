@@ -331,13 +331,19 @@ class Job:
             name: columns[name].domain or UNIT_INTERVAL for name in self.variables
         }
         rule = self.get("missing", "rule", "refuse")
+        share = GAPS * (1 - self.get("missing", "complete", 0.8))
         return _made_up.columns(
             domains,
             self.number_of_people(people),
             rows=rows or self.get("privacy", "rows_per_person", 1),
             person=self.get("privacy", "person"),
             sizes={} if by is None else {by: self._sizes()},
-            gaps=0.0 if rule == "refuse" else GAPS * (1 - self.get("missing", "complete", 0.8)),
+            gaps={
+                name: share
+                for name in domains
+                if rule in ("drop", "scatter")
+                or (rule == "fill" and columns[name].fill is not None)
+            },
         )
 
     def rehearse(self, people: int | None = None) -> Published:

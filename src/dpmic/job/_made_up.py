@@ -23,7 +23,7 @@ def columns(
     rows: int = 1,
     person: str | None = None,
     sizes: Mapping[str, Mapping[str, int]] | None = None,
-    gaps: float = 0.0,
+    gaps: Mapping[str, float] | None = None,
 ) -> Any:
     """Return a table whose columns respect their bounds or categories.
 
@@ -40,8 +40,8 @@ def columns(
         The name of a column that identifies people.
     sizes : mapping, optional
         For a column of groups, the least size of each group, as far as there are enough records.
-    gaps : float
-        The share of missing values in each column.
+    gaps : mapping, optional
+        The share of missing values, for each column that has any.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def columns(
             unit = 1 - np.abs(2 * unit - 1)  # a shape that is not monotone
         promised = (sizes or {}).get(name)
         values = _values(unit, domain) if promised is None else _grouped(rng, n, promised)
-        if gaps:
+        if gaps and name in gaps:
             values = values.astype(object)
-            values[rng.random(n) < gaps] = None
+            values[rng.random(n) < gaps[name]] = None
         table[name] = values
     return build(table, "pyarrow")
 

@@ -156,6 +156,10 @@ def _named(entries: Entries, axis: str, name: str) -> None:
         )
         shown = f"{axis} = {safe_repr(name)}"
         entries.wrong(("question", axis), "there is no such column below [columns]", remedy, shown)
+    elif entries.get("question", "ask") == "test" and isinstance(column.domain, Categories):
+        shown = f"{axis} = {safe_repr(name)}"
+        reason = "a test ranks numbers and dates; categories have no order"
+        entries.wrong(("question", axis), reason, "name another column", shown)
     elif column.domain is None and needs_domains(entries) and not _known(entries, "columns", name):
         entries.wrong(("columns", name), f"the question uses it as {axis}", WAYS)
 
@@ -220,6 +224,10 @@ def _groups(entries: Entries) -> None:
     if entries.get("question", "ask") == "test":
         entries.wrong(("groups", "by"), "a test cannot be run by group", OFF)
         return
+    if entries.get("question", "ask") == "all pairs":
+        remedy = f'write ask = "strongest pairs", or {OFF}'
+        entries.wrong(("groups", "by"), "all pairs cannot be published by group", remedy)
+        return
     if not _needed(entries, "groups", "by", 'name the column that forms groups: by = "ward"'):
         return
     column = entries.columns.get(by)
@@ -245,6 +253,8 @@ def _promised(entries: Entries, named: Sequence[str], groups: Categories) -> Non
 def _shown(entries: Entries) -> None:
     if entries.get("report", "estimate") and entries.get("question", "ask") == "test":
         entries.wrong(("report", "estimate"), "a test has no estimate of MIC*", OFF)
+    elif entries.get("report", "estimate") and entries.get("groups", "by") is not None:
+        entries.wrong(("report", "estimate"), "groups have no estimate of MIC*", OFF)
 
 
 def _open(entries: Entries) -> None:

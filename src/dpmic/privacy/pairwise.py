@@ -123,6 +123,9 @@ def prepare(
     **scored: Any,
 ) -> PairwiseQuery:
     """Prepare the query for a matrix, from public facts alone; ``scored`` are PairOptions."""
+    if terms.by is not None:
+        reason = "all pairs of every group would have too much noise"
+        raise ParameterError("by", reason, with_code("use `dpmic.screen`, or leave it out"))
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     noises = calibrate(found, terms, options, len(found.pairs), delta)
