@@ -188,7 +188,7 @@ def test_bounds_that_are_no_numbers(run, tmp_path):
     assert "large.toml: a: two numbers are needed; write a = [0, 120]" in line
     for text in ("0:10", "=0:10"):
         line = refused(run(*given, "--bounds", text))
-        assert f"--bounds {text}: NAME= is missing; write --bounds age=0:120" in line
+        assert f"--bounds {text}: it has no NAME=; write --bounds age=0:120" in line
 
 
 @pytest.mark.parametrize(

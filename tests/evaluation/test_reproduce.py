@@ -485,7 +485,7 @@ class TestCommand:
         monkeypatch.setattr(Task, "run", stopped)
         code, out, err = command("real", "--quick", "--workers", "1")
         assert (code, out) == (130, "")
-        assert "dpmic: stopped; the same command goes on from here" in err
+        assert "dpmic: stopped; the same command resumes from here" in err
         cache = Path("reproduction-quick/cache")
         kept = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
         assert len(kept) == 2
@@ -544,7 +544,7 @@ def test_the_quick_command(tmp_path):
     options = {"cwd": tmp_path, "env": os.environ | {"DPMIC_DATA": str(given)}}
     code, err = interrupted(command, cache, **options)
     assert code == 130
-    assert "dpmic: stopped; the same command goes on from here" in err
+    assert "dpmic: stopped; the same command resumes from here" in err
     kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.npz")}
     run = partial(subprocess.run, command, capture_output=True, text=True, **options)
     second = run()

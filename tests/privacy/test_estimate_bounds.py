@@ -345,7 +345,7 @@ def test_cells_keep_both_ends():
     [
         ({"epsilon": 0}, "epsilon = 0"),
         ({"epsilon": 11}, "epsilon above 10 protects almost nothing"),
-        ({"epsilon": 1e-10}, "so small a loss"),
+        ({"epsilon": 1e-10}, "such a small privacy loss"),
         ({"coverage": 0}, "coverage = 0"),
         ({"coverage": 1.1}, "coverage = 1.1"),
         ({"failure": 0}, "failure = 0"),

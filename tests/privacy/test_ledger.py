@@ -130,23 +130,23 @@ def test_deltas_are_charged_beside_epsilons(path):
             ask("r", 0.75, 1e-7, dataset=DATASET)
     assert len(ledger.history()) == 2
     assert Ledger(path).remaining_delta == Ledger(path, delta=1e-6).remaining_delta
-    with pytest.raises(LedgerError, match=r"delta = 1e-05: .* open it without delta"):
+    with pytest.raises(LedgerError, match="delta = 1e-05: .* total of 1e-06, which cannot be"):
         Ledger(path, epsilon=1.0, delta=1e-5)
 
 
 def test_a_delta_too_small_to_hold(path):
-    with pytest.raises(ParameterError, match=r"delta = 1e-20: a ledger holds 0, or 2\*\*-62"):
+    with pytest.raises(ParameterError, match=r"delta = 1e-20: .* is 0, or at least 2\*\*-62"):
         Ledger(path, epsilon=1.0, delta=1e-20)
 
 
 def test_what_rounding_leaves_over_is_nothing_to_spend(ledger):
     ledger.spend("q", 1 - 1e-9, dataset=DATASET)
-    with pytest.raises(BudgetError, match="has spent 1 of 1; read answers in its history"):
+    with pytest.raises(BudgetError, match="has spent 1 of 1; read earlier answers in its history"):
         ledger.spend("r", 0.5, dataset=DATASET)
 
 
 def test_a_pure_budget_takes_no_delta(ledger):
-    with pytest.raises(BudgetError, match="pass delta=0, or make a ledger with a delta"):
+    with pytest.raises(BudgetError, match="pass delta=0, or use a ledger with a delta"):
         ledger.spend("q", 0.1, 1e-9, dataset=DATASET)
     assert ledger.history() == []
 
@@ -200,7 +200,9 @@ def test_a_charged_question_is_free_even_when_all_is_spent(ledger):
 def test_a_question_has_one_price(ledger):
     ledger.spend("q", 0.25, dataset=DATASET)
     for ask in (ledger.check, ledger.spend):
-        with pytest.raises(LedgerError, match=r"epsilon = 0.5: .* charged 0.25; ask") as refused:
+        with pytest.raises(
+            LedgerError, match=r"epsilon = 0.5: .* already charged 0.25; use"
+        ) as refused:
             ask("q", 0.5, dataset=DATASET)
         assert not isinstance(refused.value, BudgetError)
     assert ledger.spent == 0.25
@@ -269,9 +271,7 @@ def test_opening_again(path, ledger):
     ledger.spend("q", 0.25, dataset=DATASET)
     for again in (Ledger(path), Ledger(str(path), 1), Ledger(path, epsilon=np.float32(1))):
         assert again.spent == 0.25
-    with pytest.raises(
-        LedgerError, match=r"epsilon = 2.0: .* total of 1.0; open it without epsilon"
-    ):
+    with pytest.raises(LedgerError, match=r"epsilon = 2: .* a total of 1, which cannot be changed"):
         Ledger(path, epsilon=2.0)
 
 
@@ -439,7 +439,7 @@ def test_a_damaged_index_is_found(path, ledger):
 
 
 def test_no_file_no_folder_or_a_folder(tmp_path):
-    assert "no such ledger; make it once for the group" in refusal(tmp_path / "absent")
+    assert "no such ledger; check the path, or create it" in refusal(tmp_path / "absent")
     assert not (tmp_path / "absent").exists()
     assert "no folder" in refusal(tmp_path / "missing" / "l", 1.0)
     assert "it is a folder" in refusal(tmp_path, 1.0)
@@ -612,7 +612,9 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
         "limited": no_more_bytes(path),
     }
     with failures[disk]:
-        with pytest.raises(LedgerError, match="asking a charged question again is free") as refused:
+        with pytest.raises(
+            LedgerError, match="a query that was charged is not charged again"
+        ) as refused:
             ledger.draw_once("q", draw, dataset=DATASET)
         with pytest.raises(LedgerError, match="nothing was released"):
             ledger.spend("long question " * 1000, 0.25, dataset=DATASET)
@@ -632,14 +634,14 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
 def test_a_file_exchanged_during_a_draw_releases_nothing(path, ledger):
     other = Ledger(path.with_name("other"), epsilon=1.0)
     ledger.spend("q", 0.25, dataset=DATASET)
-    with pytest.raises(LedgerError, match="an older copy has taken its place"):
+    with pytest.raises(LedgerError, match="it was replaced by an older copy"):
         ledger.draw_once("q", lambda: str(os.replace(other.path, path)), dataset=DATASET)
 
 
 def test_a_file_exchanged_after_a_draw_releases_nothing(ledger, monkeypatch):
     ledger.spend("q", 0.25, dataset=DATASET)
     monkeypatch.setattr(Ledger, "find", lambda self, question, dataset: None)
-    with pytest.raises(LedgerError, match="another file took its place"):
+    with pytest.raises(LedgerError, match="the file was replaced meanwhile"):
         ledger.draw_once("q", lambda: "1", dataset=DATASET)
 
 
@@ -660,7 +662,7 @@ def test_locked_for_too_long(path, ledger, monkeypatch):
             lambda: ledger.draw_once("q", never, dataset=DATASET),
             ledger.history,
         ):
-            with pytest.raises(LedgerError, match="locked.*wait until they are done"):
+            with pytest.raises(LedgerError, match="locked.*wait until it is done"):
                 call()
     assert ledger.draw_once("q", lambda: "1", dataset=DATASET).answer == "1"
 
@@ -709,7 +711,7 @@ def test_a_backup_during_a_draw_does_not_let_others_overspend(path):
     ledger, draw = Ledger(path, epsilon=2.0), SlowDraw()
     ledger.spend("q", 1.0, dataset=DATASET)
     with ThreadPoolExecutor(1) as pool:
-        settled = pool.submit(ledger.settle, "q", draw, dataset=DATASET)
+        future = pool.submit(ledger.draw_once, "q", draw, dataset=DATASET)
         draw.begun.wait(60)
         path.read_bytes()
         command = [sys.executable, "-c", SPENDER, str(path)]
@@ -718,7 +720,7 @@ def test_a_backup_during_a_draw_does_not_let_others_overspend(path):
             time.sleep(0.5)  # it waits for the lock now
             path.read_bytes()
             draw.end.set()
-            assert settled.result().answer == '"drawn"'
+            assert future.result().answer == '"drawn"'
             assert other.stdout.read() == "1\n"
     assert ledger.spent == 2.0
     assert sum(units(path)) == 2 * UNIT
@@ -731,7 +733,7 @@ def test_an_older_copy_is_noticed_while_the_ledger_lives(path, ledger):
     ledger.spend("r", 0.25, dataset=DATASET)
     path.write_bytes(older)
     for call in (lambda: ledger.spent, lambda: ledger.spend("s", 0.5, dataset=DATASET)):
-        with pytest.raises(LedgerError, match="an older copy has taken its place; .* restore"):
+        with pytest.raises(LedgerError, match="it was replaced by an older copy; .* restore"):
             call()
     assert Ledger(path).spent == 0.25  # a file cannot tell by itself; known limitations
 
@@ -761,9 +763,9 @@ def test_a_deleted_lock_file_does_not_let_the_faster_draw_win(path, ledger):
     def draw():
         Path(f"{path}.lock").unlink()
         with ThreadPoolExecutor(1) as pool:  # another thread finds no lock, and draws as well
-            return pool.submit(ledger.settle, "q", lambda: '"faster"', dataset=DATASET).result()
+            return pool.submit(ledger.draw_once, "q", lambda: '"faster"', dataset=DATASET).result()
 
-    with pytest.raises(LedgerError, match="deleted its lock file meanwhile, so nothing was"):
+    with pytest.raises(LedgerError, match="its lock file was deleted meanwhile, so nothing was"):
         ledger.draw_once("q", draw, dataset=DATASET)
     assert ledger.draw_once("q", never, dataset=DATASET).answer == '"faster"'
 
@@ -789,7 +791,7 @@ def test_the_lock_file_has_the_ledgers_permissions(path, ledger):
 
 def test_a_second_name_is_refused(path, ledger):
     os.link(path, path.with_name("other"))
-    assert "a hard link, under which it could be overspent" in refusal(path)
+    assert "a hard link, a second name under which it could be overspent" in refusal(path)
 
 
 def test_a_lock_that_is_lost_leaves_the_other(path, ledger, monkeypatch):
@@ -852,7 +854,7 @@ def test_a_fork_during_a_draw_waits_for_it_and_holds_no_lock(path, ledger):
     draw = SlowDraw()
     ledger.spend("q", 0.25, dataset=DATASET)
     with ThreadPoolExecutor(1) as pool:
-        settled = pool.submit(ledger.settle, "q", draw, dataset=DATASET)
+        future = pool.submit(ledger.draw_once, "q", draw, dataset=DATASET)
         draw.begun.wait(60)
         pid = os.fork()
         if not pid:  # the child asks, too, and gets the parent's answer
@@ -862,7 +864,7 @@ def test_a_fork_during_a_draw_waits_for_it_and_holds_no_lock(path, ledger):
             except BaseException:
                 os._exit(2)
         draw.end.set()
-        assert settled.result().answer == '"drawn"'
+        assert future.result().answer == '"drawn"'
         assert os.waitpid(pid, 0)[1] == 0
 
 
@@ -939,8 +941,8 @@ def test_threads(path, ledger):
                 ledger.spend(f"{name} {i}", 1 / 32, dataset=DATASET)
                 done.append(name)
         ledger.spend("shared", 1 / 2, dataset=DATASET)
-        settled = ledger.draw_once("shared", lambda: draws.append(name) or name, dataset=DATASET)
-        answers.append(settled.answer)
+        entry = ledger.draw_once("shared", lambda: draws.append(name) or name, dataset=DATASET)
+        answers.append(entry.answer)
 
     ledger.spend("shared", 1 / 2, dataset=DATASET)
     threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(6)]

@@ -281,9 +281,7 @@ class Stranger:
 
 def test_strange_columns_say_nothing():
     options = {"epsilon": 1, "bounds": BOX}
-    with pytest.raises(
-        dpmic.InputError, match="column x: it does not hold a value for each record"
-    ):
+    with pytest.raises(dpmic.InputError, match="column x: it does not have one value per record"):
         dpmic.release(Stranger(X, 10**6), Y, **options)
     secret = Stranger(X, 400, RuntimeError(f"the value is {SECRET}"))
     with pytest.raises(dpmic.InputError, match="non-numeric values") as caught:
@@ -308,7 +306,7 @@ def test_as_an_opendp_measurement():
     )
     assert both.map(1) == pytest.approx(1.5)
     assert len(both((X, Y))) == 2
-    with pytest.raises(Exception, match="the measurement is for 400"):
+    with pytest.raises(Exception, match="the measurement is for n = 400"):
         measurement((X[:50], Y[:50]))
 
 
@@ -342,10 +340,13 @@ def test_the_opendp_map_never_understates(m, n):
         ({"bounds": ((1, 0), (0, 1))}, "bounds of age"),
         ({"bounds": ((0, 0), (0, 1))}, "bounds of age"),
         ({"bounds": ((0, math.nan), (0, 1))}, "upper bound of age"),
-        ({"mechanism": "laplace"}, "mechanism = 'laplace': it is not known; pass 'auto'"),
-        ({"mechanism": "micr-geom"}, "it is not known"),
-        ({"mechanism": MICrLaplace}, "it is not known"),
-        ({"mechanism": MICrLaplace(1.0, BOX)}, "pass it alone"),
+        (
+            {"mechanism": "laplace"},
+            "mechanism = 'laplace': there is no such mechanism; pass one of 'auto'",
+        ),
+        ({"mechanism": "micr-geom"}, "there is no such mechanism"),
+        ({"mechanism": MICrLaplace}, "there is no such mechanism"),
+        ({"mechanism": MICrLaplace(1.0, BOX)}, "leave those out"),
         ({"mechanism": "mice-laplace"}, "bounds = .*mice-laplace has no such option"),
         ({"statistic": "mcn"}, "statistic = 'mcn': it has no useful sensitivity"),
         ({"statistic": "gmic"}, "statistic = 'gmic': it has no useful sensitivity"),
@@ -358,7 +359,7 @@ def test_the_opendp_map_never_understates(m, n):
         ({"master": "minepy"}, "master = 'minepy'"),
         ({"B": 3}, "B = 3"),
         ({"c": 0}, "c = 0"),
-        ({"c": math.inf}, "c = inf: the time of that search would depend on the data"),
+        ({"c": math.inf}, "c = inf: the runtime would depend on the data"),
         ({"data": FRAME[:3]}, "n = 3: capped-laplace needs at least 4 records"),
         ({"data": FRAME[:5], "bounds": None, "mechanism": "mice-laplace"}, "at least 6 records"),
         ({"data": FRAME.assign(age="a")}, "age has dtype"),
@@ -366,7 +367,7 @@ def test_the_opendp_map_never_understates(m, n):
         ({"dataset": ""}, "dataset = ''"),
         ({"dataset": " "}, "dataset = ' '"),
         ({"dataset": b"a"}, "dataset = a bytes of 1"),
-        ({"dataset": None}, "must know which data each belongs to; pass dataset="),
+        ({"dataset": None}, "so the data needs a name; pass dataset="),
         ({"statistic": ["mic"]}, r"statistic = \['mic'\]"),
         ({"rows_per_person": 10**400}, "rows_per_person = 1000"),
         ({"epsilon": 5e-324}, "epsilon = 5e-324"),
@@ -487,7 +488,7 @@ BREAKS = {
     "opendp": ("dpmic.privacy.noise._measurement", RuntimeError),
     "interrupt": ("dpmic.privacy.noise._measurement", KeyboardInterrupt),
     "json": ("dpmic.results.Release.to_json", ValueError),
-    "commit": ("dpmic.Ledger.settle", dpmic.LedgerError),
+    "commit": ("dpmic.Ledger.draw_once", dpmic.LedgerError),
 }
 
 

@@ -107,7 +107,7 @@ def test_all_pairs_need_no_choice():
     assert {frozenset(pair) for pair in published.pairs} == {
         frozenset(pair) for pair in itertools.combinations(COLUMNS, 2)
     }
-    with pytest.raises(dpmic.ParameterError, match="there is nothing to choose"):
+    with pytest.raises(dpmic.ParameterError, match="there is nothing to select"):
         ask(top=10, split=0.5)
 
 
@@ -237,7 +237,7 @@ REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
 @sweep(
     ("options", "words"),
     [
-        ({"top": 11}, "top = 11: there are 10 pairs; pass at most 10"),
+        ({"top": 11}, "top = 11: there are only 10 pairs; pass at most 10"),
         ({"top": 5, "target": "age"}, "top = 5: there are 4 pairs"),
         ({"top": 0}, "top = 0"),
         ({"top": 1.5}, "top = 1.5"),
@@ -284,7 +284,7 @@ def test_a_useless_screening_is_refused_unless_it_is_allowed(ledger):
     for table in (numbers, numbers * np.nan):  # no value is looked at
         with pytest.raises(dpmic.ParameterError) as refused:
             dpmic.screen(table, bounds=BOUNDS, epsilon=0.3, top=4, **kept)
-        assert "noise alone lifts one in ten values by 0." in str(refused.value)
+        assert "noise alone adds 0." in str(refused.value)
         assert "pass a smaller top, more data or a larger epsilon" in str(refused.value)
         assert "allow_noisy=True" in str(refused.value)
     assert ledger.spent == 0

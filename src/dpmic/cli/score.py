@@ -154,12 +154,9 @@ def matrix(
     alpha: o.Alpha = 0.6,
     cells: o.Cells = None,
     c: o.C = 15,
-    tic: Annotated[
-        bool, typer.Option("--tic", help="Also compute the total information coefficient (TIC).")
-    ] = False,
+    tic: Annotated[bool, typer.Option("--tic", help="Also compute total information.")] = False,
     pearson: Annotated[
-        bool,
-        typer.Option("--pearson", help="Also compute correlations, and MIC minus their square."),
+        bool, typer.Option("--pearson", help="Also compute correlations, and MIC - rho^2.")
     ] = False,
     *,
     testing: Testing,

@@ -98,9 +98,11 @@ def choose(
     name = resolve(mechanism, options, source, terms.epsilon / terms.rows_per_person, size)
     kind = MECHANISMS.get(name)
     if kind is None:
-        names = " or ".join(map(repr, ("auto", *MECHANISMS)))
+        names = ", ".join(map(repr, ("auto", *MECHANISMS)))
         raise ParameterError(
-            f"mechanism = {safe_repr(mechanism)}", "there is no such mechanism", f"pass {names}"
+            f"mechanism = {safe_repr(mechanism)}",
+            "there is no such mechanism",
+            f"pass one of {names}",
         )
     if terms.categories and not kind.floors:
         raise ParameterError(

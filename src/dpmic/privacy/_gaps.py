@@ -129,7 +129,7 @@ class Gaps:
             elif self.rule == "scatter" and domain is None:
                 raise ParameterError(
                     'missing = "scatter"',
-                    f"column {name} has no bounds for its random values",
+                    f"column {name} has no bounds to draw its missing values from",
                     with_code("pass `bounds=...`, or a fixed value for the missing ones"),
                 )
         unknown = sorted(self.fill.keys() - set(names))

@@ -322,7 +322,7 @@ class Ledger:
         if price <= total - spent:
             return
         rest = (total - spent) / unit
-        remedy = "the budget is spent; earlier answers remain free (see its history)"
+        remedy = "read earlier answers in its history, which is free"
         if rest > LEAST_REST * total / unit:
             remedy = f"pass at most {format_floor(rest)}"
         if which == "delta" and not total:
@@ -352,7 +352,7 @@ class Ledger:
 def _other_total(which: str, given: object, path: object, stored: float) -> LedgerError:
     return LedgerError(
         f"{which} = {_short(given)}",
-        f"the ledger {path} has a total of {_short(stored)}, which cannot be changed",
+        f"the ledger {path} has a total of {stored:.9g}, which cannot be changed",
         "pass that total, or choose another file for another group of people",
     )
 

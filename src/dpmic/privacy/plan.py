@@ -251,7 +251,7 @@ class _Given:
     def _blind(self, found: dict[str, Any]) -> str:
         """Note that always guessing 0.5 would be better, if so."""
         worse = found[self.of] > expected.constant()[0]
-        return f"worse than always guessing 0.5 (the {self.of})" if worse else ""
+        return f"always guessing 0.5 would err less than its {self.of}" if worse else ""
 
     def _curve(self, surface: Surface, last: float | None) -> tuple[tuple[float, float], ...]:
         """Return the error against n if n is sought, else against epsilon up to ``last``."""
@@ -326,5 +326,5 @@ def _refused(mechanism: Mechanism, setting: CalibratedMechanism) -> str:
     try:
         mechanism.refuse_noisy(setting)
     except ParameterError:
-        return "too noisy: refused unless you pass `allow_noisy=True`"
+        return "refused as too noisy unless you pass `allow_noisy=True`"
     return ""

@@ -48,7 +48,7 @@ def plan_table(
             notes.append("the score of unrelated pairs was not simulated; 0 is assumed")
         chosen = _chosen(noises, pairs, unrelated.median if unrelated else 0.0)
     if hides(added):
-        notes.append("too noisy: refused unless you pass `allow_noisy=True`")
+        notes.append("refused as too noisy unless you pass `allow_noisy=True`")
     return TablePlan(
         n=n,
         epsilon=terms.epsilon,
@@ -107,7 +107,7 @@ def _errors(
         return unknown, ["errors with this much noise were not simulated"]
     found = surface.at(n, epsilon)
     error = getattr(found, of)
-    blind = f"worse than always guessing 0.5 (the {of})"
+    blind = f"always guessing 0.5 would err less than the {of}s"
     notes = [surface.beyond(n, epsilon), blind if error > expected.constant()[0] else ""]
     return {"error": error, "error_upper": getattr(found, f"{of}_upper")}, [*filter(None, notes)]
 
