@@ -229,7 +229,7 @@ WRONG = {
     "rows": ("epsilon", "rows_per_person = 0\nepsilon", "rows_per_person = 0: it is", "1 or"),
     "no epsilon": ("epsilon = 1.0\n", "", "privacy.epsilon: it is missing", "epsilon = 1"),
     "epsilon": ("1.0", '"1"', "line 8, epsilon = '1': epsilon must be a real", "pass a number"),
-    "negative": ("1.0", "-1", "line 8, epsilon = -1.0: a privacy loss is", "pass epsilon = 1"),
+    "negative": ("1.0", "-1", "line 8, epsilon = -1.0: epsilon must be finite", "pass epsilon = 1"),
     "large": ("1.0", "20", "line 8, epsilon = 20", "allow_large_epsilon = true if that"),
     "no question": ('ask = "strongest pairs"\n', "", "question.ask: it is missing", '"one pair"'),
     "a question": ('"strongest pairs"', '"strong pairs"', "line 12, ask = ", "'strongest pairs'"),
@@ -251,7 +251,7 @@ WRONG = {
     "no column": ("age = { bounds = [0, 120] }\n", 'age = "?"\n', "columns.age: it is not", "{ b"),
     "a column": ("{ bounds = [0, 120] }", "[0, 120]", "line 17, columns.age: this is not", "{ b"),
     "its key": ("{ bounds = [0, 120] }", "{ bound = [0, 120] }", "has no key 'bound'", "'bounds'"),
-    "ends": ("[0, 120]", "[120, 0]", "line 17, columns.age: an interval needs", "{ bounds"),
+    "ends": ("[0, 120]", "[120, 0]", "line 17, columns.age: the lower bound must", "{ bounds"),
     "three": ("[0, 120]", "[0, 1, 2]", "columns.age: an interval has two ends", "{ bounds"),
     "a date": ("[0, 120]", "[0, 2020-01-01]", "must be two numbers or two dates", "{ bounds"),
     "one category": ("bounds = [0, 120]", 'categories = ["a"]', "from 2 to 100", "categories ="),
@@ -371,7 +371,7 @@ def test_a_job_that_is_not_there(tmp_path):
 
 def test_lines_are_found_however_a_key_is_written():
     text = "\n[ columns . \"a b\" ]\nbounds = [1, 0]\n\n[columns]\n 'c' . bounds = [\n 2,\n 1]\n"
-    assert [line.partition(":")[0] for line in problems(text) if "interval" in line] == [
+    assert [line.partition(":")[0] for line in problems(text) if "lower bound" in line] == [
         'line 2, columns."a b"',
         "line 6, columns.c",
     ]

@@ -133,13 +133,13 @@ def epsilon(value: object, *, allow_large: bool = False) -> float:
     if not 0 < loss < math.inf:
         raise ParameterError(
             f"epsilon = {safe_repr(value)}",
-            "epsilon must be positive and finite",
+            "epsilon must be finite and above 0",
             with_code("pass `epsilon=1`"),
         )
     if loss > MAX_EPSILON and not allow_large:
         raise ParameterError(
             f"epsilon = {safe_repr(value)}",
-            f"epsilon above {MAX_EPSILON} protects almost nothing",
+            f"above {MAX_EPSILON} it protects almost nothing",
             with_code("pass a smaller epsilon, or `allow_large_epsilon=True` if you mean it"),
         )
     return loss
@@ -362,8 +362,8 @@ def categories(value: object, name: str) -> Categories:
         raise ParameterError(f"categories of {name}", "a category is listed twice", remedy)
     if not 2 <= len(labels) <= MAX_CATEGORIES:
         raise ParameterError(
-            f"{len(labels)} categories of {name}",
-            f"a nominal column has 2 to {MAX_CATEGORIES} categories",
+            f"{len(labels)} categor{'y' if len(labels) == 1 else 'ies'} of {name}",
+            f"a nominal column has from 2 to {MAX_CATEGORIES} categories",
             remedy if len(labels) < 2 else 'merge rare ones into "other"',
         )
     return Categories(labels)

@@ -46,6 +46,8 @@ def safe_repr(value: object) -> str:
     if isinstance(value, list | tuple) and len(value) <= FEW:
         inner = ", ".join(map(safe_repr, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    if isinstance(value, str):
+        return f"a text of {len(value)} characters"
     try:
         size = f" of length {len(value)}"  # type: ignore[arg-type]
     except Exception:  # whatever the value's __len__ raises; a 0-d array has no length

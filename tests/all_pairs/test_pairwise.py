@@ -500,7 +500,7 @@ TABLES = {
     ),
     "texts": (
         pd.DataFrame({"a": range(101), "name": [f"p{i}" for i in range(101)]}),
-        "column 'name': it has 101 different texts, .* at most 100; leave it out, or group",
+        "column 'name': it has 101 different texts, .* at most 100; leave it out, or merge",
     ),
     "infinite": (as_pandas(9).assign(far=INF), "far.*infinite values"),
     "missing": (as_pandas(9).assign(gap=np.nan), "gap: 9 of 9 values are missing"),
@@ -535,7 +535,7 @@ OPTIONS = {
     "alpha": [(0, "lie in"), (1.1, "lie in"), ("a", "real number"), (math.nan, "real number")],
     "B": [(3, "2 x 2"), (1e9, "cells"), ("a", "real number")],
     "c": [(0, "c >= 1"), (math.nan, "real number")],
-    "bounds": [(BOUNDS, "mice has none"), ((BOUNDS, BOUNDS), "mice has none")],
+    "bounds": [(BOUNDS, "mice needs none"), ((BOUNDS, BOUNDS), "mice needs none")],
     "out": [
         ("no/scores.parquet", "there is no folder"),
         ("scores.csv", "parquet"),

@@ -189,7 +189,7 @@ def test_a_mixture_is_refused_and_a_remedy_works(run, visits):
     code, _, err = run("matrix", "mixed.csv")
     assert code == 2
     assert "column 'code', row 90: 'unknown' is not a number" in err
-    assert "take the column as text: --nominal 'code'" in err
+    assert "read the column as text: --nominal 'code'" in err
     assert run("matrix", "mixed.csv", "--nominal", "code")[0] == 0
     assert run("matrix", "mixed.csv", "--exclude", "code")[0] == 0
 

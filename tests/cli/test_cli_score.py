@@ -90,7 +90,7 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
             ["semicolon.csv", "a", "b", "--sep", ","],
             "found one column, but it seems to be separated by ';'",
         ),
-        (["tabs.csv", "a", "b", "--sep", ","], "separates its columns: pass --sep '\\t'"),
+        (["tabs.csv", "a", "b", "--sep", ","], "separated by tabs; pass --sep '\\t'"),
         (
             ["commas.tsv", "a", "b", "--sep", "tab"],
             "found one column, but it seems to be separated by ','",

@@ -24,8 +24,8 @@ REFUSED = {
         "'stay': '1,234' could mean 1.234 or 1234; pass --decimal ','",
         "--decimal ','",
     ),
-    "two_decimals.csv": ("'stay': it has decimal commas, and column 'age' has", "--decimal ','"),
-    "two_separators.csv": ("',' and ';' may separate its columns", "pass --sep ';'"),
+    "two_decimals.csv": ("'stay': it has decimal commas, but column 'age' has", "--decimal ','"),
+    "two_separators.csv": ("its columns could be separated by ',' and ';'", "pass --sep ';'"),
     "unclosed.csv": ("row 2: a quotation mark is not", "a quotation mark is not"),
     "not_a_number.csv": ("'age', row 6: 'forty-five'", "column 'age': it has"),
     "excel_two_sheets.xlsx": ("sheets: 'notes', 'visits'; say which: pass --sheet", "--sheet NAME"),
@@ -102,7 +102,7 @@ def test_options_win(run):
     assert run(*thousands, "--decimal", ",")[0] == 0
     assert "'1,234' is not a number" in run(*thousands, "--decimal", ".")[2]
     wrong = run("score", DIRTY / "semicolon.csv", "age", "stay", "--sep", "|")
-    assert "say what separates its columns: pass --sep ';'" in wrong[2]
+    assert "seems to be separated by ';'; pass --sep ';'" in wrong[2]
     sheet = ("score", DIRTY / "excel_two_sheets.xlsx", "age", "stay", "--missing", "drop", "--json")
     assert json.loads(run(*sheet, "--sheet", "visits")[1])["n"] == 6
     assert (

@@ -163,7 +163,7 @@ def test_headers_are_told_without_privacy_and_bounded(run, tmp_path):
     for mark in ";,":
         (tmp_path / "h.csv").write_text("z" * 5000 + f"{mark}y\n1{mark}2\n")
         assert "'a', 'b'" not in refused(run("score", "h.csv", "a", "b"))
-        assert "a str of 5000" in refused(run("score", "h.csv", "a", "b"))
+        assert "a text of 5000 characters" in refused(run("score", "h.csv", "a", "b"))
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ def test_tables_that_cannot_be_scored(score, X, message):
         ([[0, 1]] * 10, "y has 2 columns"),
         ([[0]] * 9 + [[0, 1]], "the rows of y: they differ in length"),
         ("price", "y = 'price': a name is not a column"),
-        (range(11), "lengths differ, 10 and 11"),
+        (range(11), "differ in length: 10 and 11"),
     ],
 )
 def test_targets_that_cannot_be_scored(y, message):

@@ -161,7 +161,7 @@ REFUSED = {
     "rows_per_person = 1.5": {"rows_per_person": 1.5},
     "person = 'nobody': there is no such column": {"person": "nobody"},
     "dataset = ' '": {"dataset": " "},
-    "name = a bytes of 1": {"name": b"a"},
+    "name = a bytes of length 1": {"name": b"a"},
     "so the data needs a name": {"dataset": None},
     "it is not a Ledger": {"ledger": 3},
 }

@@ -306,7 +306,7 @@ def test_a_call_that_was_refused_costs_no_record(people):
     with pytest.raises(dpmic.InputError, match="no such column"):
         dpmic.micr("age", "pey", data=rows, bounds=((0, 1), (0, 1)), B=20)
     for _ in range(2):
-        with pytest.raises(dpmic.InputError, match="it was used before, if only by a call"):
+        with pytest.raises(dpmic.InputError, match="it was used before, perhaps by a call"):
             dpmic.release("age", "pay", data=rows, epsilon=1, bounds=BOUNDS, B=20, c=5)
 
 

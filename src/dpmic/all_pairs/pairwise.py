@@ -336,7 +336,7 @@ def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
     if bounds is not None:
         raise ParameterError(
             "bounds",
-            f"{method.statistic} has no bounds",
+            f"{method.statistic} needs none",
             with_code("leave them out, or pass `statistic='micr'`"),
         )
     return source, (None,) * len(source.names)

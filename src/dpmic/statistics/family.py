@@ -67,9 +67,9 @@ def mice(
     variable, and estimates the population value MIC* consistently. By chance, unrelated columns
     score a little above 0, more so in small tables; :func:`independence_test` gives a p-value.
 
-    Small samples limit what it can resolve, even without noise: the median score of a noiseless
-    sine of 4 periods is 0.40 at n = 100 and 0.86 at n = 1000 (x uniform at random). :func:`mic`
-    resolves more in small samples, but scores independent columns higher.
+    Small samples limit what it can resolve: a noiseless sine of 4 periods scores 0.40 at n = 100
+    and 0.86 at n = 1000 (the median, with x uniform at random). :func:`mic` resolves more in small
+    samples, but scores independent columns higher.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def mic(
 
     This is the ApproxMaxMI algorithm of Reshef et al. 2011, as MINE.jar and minepy's
     ``mic_approx`` compute it. Use it to compare with published values. :func:`mice` is its
-    successor: less biased, and faster. In small samples ``mic`` resolves more: the median score of
-    a noiseless sine of 4 periods is 0.80 at n = 100, and 1 from n = 200 on.
+    successor: less biased, and faster. In small samples ``mic`` resolves more: a noiseless sine of
+    4 periods scores 0.80 at n = 100, and 1 from n = 200 on (the median).
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def test_what_cannot_be_opened(two):
     with pytest.raises(UnreadableError, match="notes.md: its ending '.md' is unknown"):
         stream(two)
     (two / "notes.md").rename(two / "notes.csv")
-    with pytest.raises(UnreadableError, match=r"several kinds, \.csv, \.parquet"):
+    with pytest.raises(UnreadableError, match=r"different kinds: \.csv, \.parquet"):
         stream(two)
     (two / "empty").mkdir()
     with pytest.raises(InputError, match="no file in this folder"):
