@@ -18,22 +18,32 @@ from dpmic.errors import DependencyError
 if TYPE_CHECKING:
     import pandas
 
+    from dpmic.results import Screening
+
 EXAMPLE = "dpmic demo"
 
 EPSILON, TOP = 1.0, 5
 
-BOUNDS = {
-    "rate_marriage": (1, 5),  # the answers: 1 = very poor to 5 = very good
-    "age": (16, 50),  # readers of a women's magazine in 1974, in their first marriage
-    "yrs_married": (0, 30),  # follows from the ages
-    "children": (0, 6),  # six or more are counted as six
-    "religious": (1, 4),  # the answers: 1 = not to 4 = strongly
-    "educ": (8, 20),  # in years of school: 9 = grade school to 20 = advanced degree
-    "occupation": (1, 6),  # the answers: 1 = student to 6 = professional with advanced degree
-    "occupation_husb": (1, 6),  # the same answers
-    "affairs": (0, 12),  # a rate of time in a year: once a month; what is more counts as that
+COLUMNS = {
+    "rate_marriage": ("marriage rating", (1, 5), "from 1 = very poor to 5 = very good"),
+    "age": ("age", (16, 50), "of readers of a women's magazine, in their first marriage"),
+    "yrs_married": ("years married", (0, 30), "follows from the ages"),
+    "children": ("children", (0, 6), "six or more are counted as six"),
+    "religious": ("religiousness", (1, 4), "from 1 = not to 4 = strongly"),
+    "educ": ("education", (8, 20), "in years: 9 = grade school to 20 = advanced degree"),
+    "occupation": ("occupation", (1, 6), "from 1 = student to 6 = professional with a degree"),
+    "occupation_husb": ("husband's occupation", (1, 6), "the same answers"),
+    "affairs": ("affairs", (0, 12), "time spent in affairs, as a yearly rate"),
 }
-"""What each answer can mean. Values outside are counted as the nearest bound."""
+"""What each answer is called here, its possible range, and what it means."""
+
+BOUNDS = {name: bounds for name, bounds, _ in COLUMNS.values()}
+MEANINGS = {name: meaning for name, _, meaning in COLUMNS.values()}
+
+PUBLIC = (
+    "the data are public: a magazine's survey of 1974 without names, published with an article "
+    "by R. C. Fair in 1978 and shipped with statsmodels"
+)
 
 
 def demo(
@@ -45,6 +55,7 @@ def demo(
 
     6,366 women on marriage and affairs; epsilon 1, the five strongest of 36 pairs.
     """
+    from dpmic.privacy.query import without_reminder
     from dpmic.privacy.screen import screen
 
     out = Delivery(report=report, overwrite=True)
@@ -55,24 +66,47 @@ def demo(
         f"one row each, {len(table.columns)} answers.\n"
         "Bounds are what the questions allow, written down in dpmic/cli/demo.py; no data was used."
     )
-    with working("screening"):
+    with working("screening"), without_reminder():
         result = screen(table, bounds=BOUNDS, epsilon=EPSILON, top=TOP)
+        exact = exact_values(table, result)
 
     def page() -> str:
-        from dpmic.report import page
+        from dpmic.report import demonstration
 
-        return page(result, title="Fair's survey, screened privately", command="dpmic demo")
+        return demonstration(
+            result,
+            exact,
+            reason=PUBLIC,
+            columns=MEANINGS,
+            title="Fair's survey, screened privately",
+            command="dpmic demo",
+        )
 
-    out.give(_answers.pairs(result), page)
+    out.give(_answers.demonstrated(result, exact), page)
     _output.say("Next: dpmic screen --help")
 
 
+def exact_values(table: pandas.DataFrame, result: Screening) -> dict[tuple[str, str], float]:
+    """Return what the selected pairs score without noise, which only public data may show."""
+    from dpmic.statistics.family import micc
+
+    cap = result.parameters["cap"]
+    return {
+        (x, y): micc(x, y, data=table, bounds=(BOUNDS[x], BOUNDS[y]), cap=cap).mic
+        for x, y in result.pairs
+    }
+
+
 def fair_survey() -> pandas.DataFrame:
-    """Return R. C. Fair's survey of 1974: 6,366 married women, one row each, nine answers."""
+    """Return R. C. Fair's survey of 1974: 6,366 married women, one row each, nine answers.
+
+    Its columns have the names of ``COLUMNS``.
+    """
     try:
         from statsmodels.datasets import fair
     except ImportError:
         raise DependencyError(
             "statsmodels", "the demo's table ships inside it", "pip install 'dpmic[demo]'"
         ) from None
-    return fair.load_pandas().data
+    names = {own: name for own, (name, _, _) in COLUMNS.items()}
+    return fair.load_pandas().data.rename(columns=names)

@@ -14,7 +14,7 @@ from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
 from dpmic.privacy import independence, pairwise, plan, release, screen
-from dpmic.privacy.query import Query, Terms, private
+from dpmic.privacy.query import Query, Terms, private, without_reminder
 from dpmic.results import Plan, Published, TablePlan
 
 MADE_UP = "rehearsal on made-up data"
@@ -290,12 +290,13 @@ class Job:
             "all pairs": pairwise.prepare,
             "test": independence.prepare,
         }
-        if self.ask in ("strongest pairs", "all pairs"):
-            return prepare[self.ask](data, terms, **options)
-        x, y = options.pop("x"), options.pop("y")
-        if self.ask == "test":
-            options.setdefault("draws", 999)
-        return prepare[self.ask](x, y, terms, data=data, **options)
+        with without_reminder():
+            if self.ask in ("strongest pairs", "all pairs"):
+                return prepare[self.ask](data, terms, **options)
+            x, y = options.pop("x"), options.pop("y")
+            if self.ask == "test":
+                options.setdefault("draws", 999)
+            return prepare[self.ask](x, y, terms, data=data, **options)
 
     def _read(self, terms: Terms) -> Any:
         """Load the columns that are needed; errors hold nothing of what was read."""

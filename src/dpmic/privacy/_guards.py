@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -49,6 +50,7 @@ FILL = with_code(
 """What to do about missing values: drop their records, or where that is not proved, fill them."""
 
 _reminded = False
+_warned: set[str] = set()
 
 
 def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -181,7 +183,7 @@ def private_pair(
 
 
 def remind_of_bounds() -> None:
-    """Say once in a process, whatever bounds and data are, where bounds must come from."""
+    """Say once in a process where bounds must come from, whatever they and the data are."""
     global _reminded
     if not _reminded:
         _reminded = True
@@ -193,9 +195,23 @@ def remind_of_bounds() -> None:
         )
 
 
+@contextmanager
+def without_reminder() -> Iterator[None]:
+    """Leave the reminder of bounds out where their source is written down, as in a job file."""
+    global _reminded
+    before, _reminded = _reminded, True
+    try:
+        yield
+    finally:
+        _reminded = before
+
+
 def warn_of_noise(reason: str, remedy: str) -> None:
-    """Say that what is published will mean little."""
-    warnings.warn(f"{reason}; {remedy}", NoiseWarning, stacklevel=depth_of_caller())
+    """Say once in a process that so much noise leaves little of a result."""
+    message = f"{reason}; {remedy}"
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, NoiseWarning, stacklevel=depth_of_caller())
 
 
 def noise_in_words(noise: ValueNoise) -> str:

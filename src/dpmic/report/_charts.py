@@ -18,9 +18,10 @@ from dpmic.data import Pair, Variable
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest
+from dpmic.results.relation import ceiling
 
-ROW, AXIS = 42, 26
-"""Pixels of a bar with its label, and of the numbers beneath."""
+ROW, AXIS, BAND = 42, 26, 22
+"""Pixels of a bar with its label, of the numbers beneath, and of the band's label above."""
 
 LABEL = 40
 """Characters of a bar's label that fit beside its value on a phone."""
@@ -63,12 +64,12 @@ LEAST_SPAN = 1e-290
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value from 0 to 1 with the interval of its noise, and its estimate if that is shown."""
+    """A value from 0 to 1 with the interval of its noise, and a second mark if there is one."""
 
     names: tuple[str, ...]
     value: float
     ends: tuple[float, float]
-    estimate: float | None = None
+    mark: float | None = None
 
 
 def figure(drawing: str, caption: str) -> str:
@@ -76,11 +77,12 @@ def figure(drawing: str, caption: str) -> str:
     return f"<figure>{drawing}<figcaption>{text(caption)}</figcaption></figure>"
 
 
-def bars(rows: Sequence[Bar], title: str, told: str) -> str:
-    """Draw bars from 0 to 1, the first on top."""
-    height = ROW * len(rows)
+def bars(rows: Sequence[Bar], title: str, told: str, by_chance: float | None = None) -> str:
+    """Draw bars from 0 to 1, the first on top; a band shows what unrelated columns score."""
+    above = 0 if by_chance is None else BAND
+    height = above + ROW * len(rows)
     grid = "".join(
-        f"<line class='grid' x1='{10 * i}%' x2='{10 * i}%' y1='0' y2='{height}'/>"
+        f"<line class='grid' x1='{10 * i}%' x2='{10 * i}%' y1='{above}' y2='{height}'/>"
         for i in range(0, 11, 2)
     )
     ends = {0: "start", 10: "end"}
@@ -89,11 +91,24 @@ def bars(rows: Sequence[Bar], title: str, told: str) -> str:
         f"text-anchor='{ends.get(i, 'middle')}'>{i / 10:g}</text>"
         for i in range(0, 11, 2)
     )
-    drawn = "".join(_bar(row, ROW * place) for place, row in enumerate(rows))
+    band = "" if by_chance is None else _band(by_chance, above, height)
+    drawn = "".join(_bar(row, above + ROW * place) for place, row in enumerate(rows))
     return (
         f"<svg class='bars' role='img' aria-labelledby='bars-title bars-told' width='100%' "
         f"height='{height + AXIS}'><title id='bars-title'>{text(title)}</title>"
-        f"<desc id='bars-told'>{text(told)}</desc>{grid}{drawn}{numbers}</svg>"
+        f"<desc id='bars-told'>{text(told)}</desc>{grid}{band}{drawn}{numbers}</svg>"
+    )
+
+
+def _band(by_chance: float, above: int, height: int) -> str:
+    """Draw what unrelated columns score, with a label above the bars."""
+    edge, top = f"{100 * by_chance:.2f}%", above - 16
+    side = "start' dx='5" if by_chance < 0.5 else "end' dx='-5"
+    return (
+        f"<rect class='chance' y='{top}' width='{edge}' height='{height - top}'/>"
+        f"<line class='edge' x1='{edge}' x2='{edge}' y1='{top}' y2='{height}'/>"
+        f"<text class='tick' x='{edge}' y='{above - 5}' text-anchor='{side}'>"
+        f"unrelated columns: up to {ceiling(by_chance)}</text>"
     )
 
 
@@ -109,7 +124,7 @@ def meter(share: float, title: str) -> str:
 
 
 def _bar(row: Bar, top: int) -> str:
-    """Draw one bar: the label and the value above, the interval and an estimate on it."""
+    """Draw one bar: the label and the value above, the interval and a mark on it."""
     low, high = (100 * end for end in row.ends)
     value, middle = 100 * row.value, top + 30
     room = LABEL // len(row.names)
@@ -119,9 +134,9 @@ def _bar(row: Bar, top: int) -> str:
         for end in (low, high)
     )
     diamond = ""
-    if row.estimate is not None:
+    if row.mark is not None:
         diamond = (
-            f"<svg class='estimate' x='{100 * row.estimate:.2f}%' y='{middle}'>"
+            f"<svg class='mark' x='{100 * row.mark:.2f}%' y='{middle}'>"
             "<path d='M0-6L5 0 0 6-5 0z'/></svg>"
         )
     return (

@@ -9,6 +9,7 @@ from typing import Any
 from dpmic.errors import InputError, safe_repr
 from dpmic.results._base import Fact, Form, as_metadata
 from dpmic.results._published import Published
+from dpmic.results.relation import Relation
 from dpmic.results.release import Release
 from dpmic.results.screening import Screening
 
@@ -25,6 +26,10 @@ def _read(members: Sequence[Any]) -> tuple[Published, ...]:
 
 def _member(fields: dict[str, Any]) -> Published:
     return KINDS[fields.pop("kind")].from_dict(fields)
+
+
+def _relations(member: Release | Screening) -> tuple[Relation, ...]:
+    return (member.relation,) if isinstance(member, Release) else member.relations
 
 
 MEMBERS = as_metadata(Form(tuple, _written, _read))
@@ -85,6 +90,14 @@ class Groups(Published):
         first = self.members[0]
         what = first.title if isinstance(first, Release) else "the strongest pairs"
         return f"{what}, by {self.by}"
+
+    def headline(self) -> str:
+        """Return the strongest relation of a group in a sentence."""
+        group, strongest = max(
+            ((group, relation) for group, own in self.items() for relation in _relations(own)),
+            key=lambda each: each[1].value,
+        )
+        return f"{self.by} {group}: {strongest.sentence}"
 
     def facts(self) -> list[Fact]:
         """Return the numbers of every group, and what they cost."""
