@@ -307,7 +307,7 @@ def test_html_escapes_names():
     assert "<b>" not in html
     assert "<i>" not in html
     assert "4. &lt;b&gt;age&lt;/b&gt;, dose" in html
-    assert html.count("<tr>") == 6 + 4
+    assert html.count("<tr>") == 6 + 2
     many = one(names=map(str, range(20)), mic=np.linspace(0, 1, 190))._repr_html_()
     assert '<th scope="row" style="text-align:left">and more</th><td>180</td>' in many
 

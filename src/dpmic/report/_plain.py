@@ -13,6 +13,7 @@ from dpmic.errors import InputError, ParameterError
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
+    MOST_LINES,
     MOST_POINTS,
     HeatMap,
     figure,
@@ -115,10 +116,13 @@ def _scatter(of: Score | None, points: Pair | None) -> tuple[Part, ...]:
             f"the score is of {of.n} records",
             "pass the columns that were scored",
         )
-    caption = (
-        f"Each dot is a record; lines are the best grid, {of.grid.k} rows by {of.grid.l} columns, "
-        f"with a MIC of {decimals(of.mic)}."
-    )
+    size = f"{of.grid.k} rows by {of.grid.l} columns"
+    caption = f"Each dot is a record; lines are the best grid, {size}."
+    if max(of.grid.k, of.grid.l) > MOST_LINES + 1:
+        caption = (
+            f"Each dot is a record. The best grid has {size}, more than can be drawn: short lines "
+            "show the median within each part."
+        )
     if points.x.size > MOST_POINTS:
         caption += f" {MOST_POINTS:,} of {points.x.size:,} records are drawn, taken at random."
     first, second = points.names

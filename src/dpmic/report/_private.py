@@ -43,6 +43,7 @@ from dpmic.results import (
     uncertainty,
 )
 from dpmic.results.pairwise import strongest
+from dpmic.results.relation import sentence_case
 from dpmic.results.release import BIASED
 
 Pairs = Screening | PairwiseRelease
@@ -92,7 +93,7 @@ def groups(result: Groups) -> Content:
     first = result.members[0]
     pairs = getattr(first, "candidates", 1)
     return Content(
-        title=result.title,
+        title=sentence_case(result.title),
         parts=(
             Part("At a glance", glance),
             Part("Groups and their values", _groups_table(result, found[:MOST_ROWS])),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpmic.errors import InputError, safe_repr
@@ -92,12 +92,18 @@ class Groups(Published):
         return f"{what}, by {self.by}"
 
     def headline(self) -> str:
-        """Return the strongest relation of a group in a sentence."""
-        group, strongest = max(
-            ((group, relation) for group, own in self.items() for relation in _relations(own)),
-            key=lambda each: each[1].value,
+        """Return the strongest relation of a group in a sentence, and the range of all."""
+        found = [
+            replace(relation, where=f" in {self.by} {group}")
+            for group, own in self.items()
+            for relation in _relations(own)
+        ]
+        values = [relation.value for relation in found]
+        strongest = found[values.index(max(values))]
+        return (
+            f"{strongest.sentence} The values of all {len(self)} groups lie between "
+            f"{min(values):.2f} and {max(values):.2f}."
         )
-        return f"{self.by} {group}: {strongest.sentence}"
 
     def facts(self) -> list[Fact]:
         """Return the numbers of every group, and what they cost."""

@@ -42,13 +42,15 @@ def _word(score: float) -> str:
 class Relation:
     """A score of two columns, with what is needed to put it into words.
 
-    ``half`` is half the width of the interval of its noise; 0 without privacy.
+    ``half`` is half the width of the interval of its noise; 0 without privacy. ``where`` names the
+    group of records, such as " in ward surgery".
     """
 
     names: tuple[str, str]
     value: float
     half: float = 0.0
     unrelated: Unrelated | None = None
+    where: str = ""
 
     @property
     def stands_out(self) -> bool:
@@ -73,13 +75,13 @@ Unrelated columns score up to 0.05.
         """
         subject = f"{sentence_case(self.names[0])} and {self.names[1]}"
         if self.unrelated is None:
-            return f"{subject} score {self.number}."
+            return f"{subject}{self.where} score {self.number}."
         if self.stands_out:
             strength = degree(self.value - self.half, self.value + self.half)
-            return f"{subject} are {strength} related: {self.number}."
-        shown = "may be related or not"
+            return f"{subject} are {strength} related{self.where}: {self.number}."
+        shown = f"may be related or not{self.where}"
         if self.value <= self.unrelated.most:
-            shown = "show no clear relation"
+            shown = f"show no clear relation{self.where}"
         by_chance = f"Unrelated columns score up to {ceiling(self.unrelated.most)}."
         return f"{subject} {shown}: {self.number}. {by_chance}"
 
@@ -88,7 +90,7 @@ Unrelated columns score up to 0.05.
         """The score with its noise, in as many digits as the noise allows."""
         if not self.half:
             return f"{self.value:.2f}"
-        digits = 2 if self.half >= 0.01 else 3
+        digits = 2 if self.half >= 0.005 else 3
         half = ceiling(self.half, digits)
         return f"{self.value:.{digits}f}, give or take {half} from the privacy noise"
 
