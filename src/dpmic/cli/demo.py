@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,21 +25,40 @@ EXAMPLE = "dpmic demo"
 
 EPSILON, TOP = 1.0, 5
 
-COLUMNS = {
-    "rate_marriage": ("marriage rating", (1, 5), "from 1 = very poor to 5 = very good"),
-    "age": ("age", (16, 50), "of readers of a women's magazine, in their first marriage"),
-    "yrs_married": ("years married", (0, 30), "follows from the ages"),
-    "children": ("children", (0, 6), "six or more are counted as six"),
-    "religious": ("religiousness", (1, 4), "from 1 = not to 4 = strongly"),
-    "educ": ("education", (8, 20), "in years: 9 = grade school to 20 = advanced degree"),
-    "occupation": ("occupation", (1, 6), "from 1 = student to 6 = professional with a degree"),
-    "occupation_husb": ("husband's occupation", (1, 6), "the same answers"),
-    "affairs": ("affairs", (0, 12), "time spent in affairs, as a yearly rate"),
+BOUNDS = {
+    "rate_marriage": (1, 5),
+    "age": (16, 50),
+    "yrs_married": (0, 30),
+    "children": (0, 6),
+    "religious": (1, 4),
+    "educ": (8, 20),
+    "occupation": (1, 6),
+    "occupation_husb": (1, 6),
+    "affairs": (0, 12),
 }
-"""What each answer is called here, its possible range, and what it means."""
+"""What each answer can mean. Values outside are counted as the nearest bound."""
 
-BOUNDS = {name: bounds for name, bounds, _ in COLUMNS.values()}
-MEANINGS = {name: meaning for name, _, meaning in COLUMNS.values()}
+NAMES = {
+    "rate_marriage": "marriage rating",
+    "yrs_married": "years married",
+    "religious": "religiousness",
+    "educ": "education",
+    "occupation_husb": "husband's occupation",
+}
+"""What answers are called for people to read, where that differs."""
+
+MEANINGS = {
+    "marriage rating": "1 = very poor to 5 = very good",
+    "age": "in years; readers of a women's magazine, in their first marriage",
+    "years married": "the range follows from the ages",
+    "children": "six or more are counted as six",
+    "religiousness": "1 = not to 4 = strongly",
+    "education": "in years: 9 = grade school to 20 = advanced degree",
+    "occupation": "1 = student to 6 = professional with advanced degree",
+    "husband's occupation": "the same answers",
+    "affairs": "a rate of time in a year: once a month; more counts as that",
+}
+"""What the answers mean, from the survey's documentation."""
 
 PUBLIC = (
     "the data are public: a magazine's survey of 1974 without names, published with an article "
@@ -60,15 +80,16 @@ def demo(
 
     out = Delivery(report=report, overwrite=True)
     out.check()
-    table = fair_survey()
+    table = fair_survey().rename(columns=NAMES)
+    bounds = {NAMES.get(own, own): ends for own, ends in BOUNDS.items()}
     _output.say(
         f"Fair's survey of marriages (1974, shipped with statsmodels): {len(table):,} women, "
         f"one row each, {len(table.columns)} answers.\n"
         "Bounds are what the questions allow, written down in dpmic/cli/demo.py; no data was used."
     )
     with working("screening"), without_reminder():
-        result = screen(table, bounds=BOUNDS, epsilon=EPSILON, top=TOP)
-        exact = exact_values(table, result)
+        result = screen(table, bounds=bounds, epsilon=EPSILON, top=TOP)
+        exact = exact_values(table, bounds, result)
 
     def page() -> str:
         from dpmic.report import demonstration
@@ -86,27 +107,25 @@ def demo(
     _output.say("Next: dpmic screen --help")
 
 
-def exact_values(table: pandas.DataFrame, result: Screening) -> dict[tuple[str, str], float]:
+def exact_values(
+    table: pandas.DataFrame, bounds: Mapping[str, tuple[float, float]], result: Screening
+) -> dict[tuple[str, str], float]:
     """Return what the selected pairs score without noise, which only public data may show."""
     from dpmic.statistics.family import micc
 
     cap = result.parameters["cap"]
     return {
-        (x, y): micc(x, y, data=table, bounds=(BOUNDS[x], BOUNDS[y]), cap=cap).mic
+        (x, y): micc(x, y, data=table, bounds=(bounds[x], bounds[y]), cap=cap).mic
         for x, y in result.pairs
     }
 
 
 def fair_survey() -> pandas.DataFrame:
-    """Return R. C. Fair's survey of 1974: 6,366 married women, one row each, nine answers.
-
-    Its columns have the names of ``COLUMNS``.
-    """
+    """Return R. C. Fair's survey of 1974: 6,366 married women, one row each, nine answers."""
     try:
         from statsmodels.datasets import fair
     except ImportError:
         raise DependencyError(
             "statsmodels", "the demo's table ships inside it", "pip install 'dpmic[demo]'"
         ) from None
-    names = {own: name for own, (name, _, _) in COLUMNS.items()}
-    return fair.load_pandas().data.rename(columns=names)
+    return fair.load_pandas().data
