@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 LEAST_MISS = 1e-9
 """A smaller probability of failure is written as this: nobody counts more nines."""
+
+LEAST_PVALUE = 0.0001
+"""A smaller p-value is written as being smaller."""
+
+LEAST_REMAINDER = 1e-6
+"""Less of a budget is written as 0: charges lie a billionth below what is asked for."""
 
 SCIENTIFIC = 1_000_000
 """From here on a factor is written with an exponent."""
@@ -33,12 +40,57 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
     return f"{float(context.create_decimal_from_float(float(value))):.{digits}g}"
 
 
+def percent_ceil(share: float) -> str:
+    """Write a share in percent with one decimal, never understated.
+
+    Examples
+    --------
+    >>> percent_ceil(0.02672), percent_ceil(0.5), percent_ceil(0.999999)
+    ('2.7%', '50%', '100%')
+    """
+    return f"{math.ceil(round(share * 1000, 9)) / 10:g}%"
+
+
 def format_complement(miss: float) -> str:
     """Write the probability 1 - miss, never overstated: 0.9999999 for a miss of 1e-7."""
     share = Context(prec=30, traps=[]).subtract(
         Decimal(1), Decimal(format_ceil(max(miss, LEAST_MISS)))
     )
     return f"{share:f}"
+
+
+def format_chance(pvalue: float, digits: int = 2) -> str:
+    """Write a p-value in some digits, never understated.
+
+    Examples
+    --------
+    >>> format_chance(0.01234), format_chance(0.000012)
+    ('0.013', '<0.0001')
+    """
+    return f"<{LEAST_PVALUE}" if pvalue < LEAST_PVALUE else format_ceil(pvalue, digits)
+
+
+def format_pvalue(pvalue: float, digits: int = 2) -> str:
+    """Write a p-value as in a sentence.
+
+    Examples
+    --------
+    >>> format_pvalue(0.01234), format_pvalue(0.000012)
+    ('p = 0.013', 'p < 0.0001')
+    """
+    text = format_chance(pvalue, digits)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def format_remainder(value: float, digits: int = 6) -> str:
+    """Write what is left of a budget, never overstated; less than a millionth is nothing.
+
+    Examples
+    --------
+    >>> format_remainder(1.0000000007), format_remainder(7e-10)
+    ('1', '0')
+    """
+    return "0" if value < LEAST_REMAINDER else format_floor(value, digits)
 
 
 def format_factor(epsilon: str) -> str:

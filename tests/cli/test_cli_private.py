@@ -375,6 +375,7 @@ def test_refusals_hold_no_value_count_or_position(run, tmp_path, text):
 
 def test_warnings_are_notes(run, monkeypatch):
     monkeypatch.setattr(_guards, "_reminded", False)
+    monkeypatch.setattr(_guards, "_warned", set())
     _, _, err = run(*RELEASE, *SURE)
     assert "dpmic: note: choose bounds from domain knowledge" in err
     _, _, err = run(*RANGE[:-1], "0.01", *SURE)

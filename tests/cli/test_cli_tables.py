@@ -196,7 +196,7 @@ def test_the_demo(run, tmp_path):
         assert "epsilon = 1" in out
         assert "demo.html" in err
     page = (tmp_path / "demo.html").read_text()
-    assert "yrs_married" in page
+    assert "years married" in page
     assert "6366" in re.sub(r"[,\s\u202f]", "", page)
 
 

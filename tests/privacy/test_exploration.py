@@ -9,6 +9,7 @@ import pytest
 from sweeps import sweep
 
 import dpmic
+from dpmic.privacy import _guards
 
 RNG = np.random.default_rng(3)
 N = 2000
@@ -191,7 +192,8 @@ def test_noise_that_drowns_everything_is_refused_beforehand(ledger, mechanism, n
     assert ledger.history() == []
 
 
-def test_little_data_for_a_range_is_told_beforehand():
+def test_little_data_for_a_range_is_told_beforehand(monkeypatch):
+    monkeypatch.setattr(_guards, "_warned", set())
     with pytest.warns(dpmic.NoiseWarning, match="n = 25 at epsilon = 1 is too little"):
         estimate = dpmic.estimate_bounds(RNG.normal(size=25), epsilon=1.0)
     if not estimate.found:

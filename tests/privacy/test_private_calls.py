@@ -291,13 +291,28 @@ def test_the_reminder_of_bounds_is_said_once(monkeypatch):
         assert reminder.filename == private_calls.__file__
 
 
-def test_every_warning_is_said_once():
+def test_a_job_has_its_bounds_from_people_who_were_asked(monkeypatch):
+    """Nobody is reminded where they come from; whoever releases afterwards still is."""
+    monkeypatch.setattr(_guards, "_reminded", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with _guards.without_reminder():
+            CALLS["auto"](FRAME)
+    with pytest.warns(dpmic.BoundsReminder):
+        CALLS["auto"](FRAME)
+
+
+def test_every_warning_is_said_once(monkeypatch):
+    monkeypatch.setattr(_guards, "_warned", set())
     few = FRAME[:40]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         CALLS["bounds"](few, epsilon=0.1, name="old")
     kinds = [warning.category for warning in said]
     assert kinds == [DeprecationWarning, dpmic.NoiseWarning]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dpmic.NoiseWarning)
+        CALLS["bounds"](few, epsilon=0.1)
 
 
 # What a ledger holds

@@ -294,12 +294,13 @@ class Job:
             "all pairs": pairwise.prepare,
             "test": independence.prepare,
         }
-        if self.ask in ("strongest pairs", "all pairs"):
-            return prepare[self.ask](data, terms, **options)
-        x, y = options.pop("x"), options.pop("y")
-        if self.ask == "test":
-            options.setdefault("draws", 999)
-        return prepare[self.ask](x, y, terms, data=data, **options)
+        with without_reminder():
+            if self.ask in ("strongest pairs", "all pairs"):
+                return prepare[self.ask](data, terms, **options)
+            x, y = options.pop("x"), options.pop("y")
+            if self.ask == "test":
+                options.setdefault("draws", 999)
+            return prepare[self.ask](x, y, terms, data=data, **options)
 
     def _read(self, terms: Terms) -> Any:
         """Load the columns that are needed; errors contain no data."""

@@ -19,6 +19,9 @@ from dpmic.parameters import interval, stored
 
 _stored = partial(stored, "chance")
 
+DEFAULT_ALPHA, DEFAULT_C = 0.6, 15.0
+"""B is n ** alpha, where neither B nor c is given."""
+
 LEVEL = 0.95
 """The probability that unrelated columns score no more than ``most``."""
 
@@ -30,7 +33,9 @@ class Unrelated(NamedTuple):
     most: float
 
 
-def unrelated(statistic: str, n: float, *, pairs: int = 1) -> Unrelated | None:
+def unrelated(
+    statistic: str, n: float, *, B: float | None = None, c: float | None = None, pairs: int = 1
+) -> Unrelated | None:
     """Return what ``mice``, ``mic`` or ``micr`` make of unrelated columns at default settings.
 
     Numbers are interpolated in log n. Above the largest n of the table its last entry holds, which
@@ -42,6 +47,8 @@ def unrelated(statistic: str, n: float, *, pairs: int = 1) -> Unrelated | None:
         The statistic.
     n : int
         The number of records.
+    B, c : float, optional
+        The settings of the score; if they are not the default ones, nothing is known.
     pairs : int
         Of how many unrelated pairs the strongest scores at most ``most``, with probability 95%.
 
@@ -54,7 +61,9 @@ def unrelated(statistic: str, n: float, *, pairs: int = 1) -> Unrelated | None:
     True
     """
     rows = [row for row in _stored()["rows"] if row["statistic"] == statistic]
-    if not rows or n < rows[0]["n"]:
+    if not rows or n < rows[0]["n"] or c not in (None, DEFAULT_C):
+        return None
+    if B is not None and not math.isclose(B, n**DEFAULT_ALPHA):
         return None
     at = [math.log(row["n"]) for row in rows]
     median, most, rare = (

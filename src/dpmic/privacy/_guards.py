@@ -49,6 +49,7 @@ FILL = with_code("fill in missing values: `fill=...` as an option, missing={...}
 
 _reminded = False
 _from_job: ContextVar[bool] = ContextVar("bounds come from a job file", default=False)
+_warned: set[str] = set()
 
 
 def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -203,8 +204,11 @@ def without_reminder() -> Iterator[None]:
 
 
 def warn_of_noise(reason: str, remedy: str) -> None:
-    """Warn that the noise will hide most of what is published."""
-    warnings.warn(f"{reason}; {remedy}", NoiseWarning, stacklevel=depth_of_caller())
+    """Warn, once per process, that the noise will hide most of what is published."""
+    message = f"{reason}; {remedy}"
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, NoiseWarning, stacklevel=depth_of_caller())
 
 
 def noise_in_words(noise: ValueNoise) -> str:

@@ -21,12 +21,7 @@ from dpmic._format import format_ceil
 from dpmic.data import Source, find, first_rows, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.privacy._gaps import Gaps, Size
-from dpmic.privacy._guards import (
-    depth_of_caller,
-    open_privately,
-    private,
-    without_reminder,
-)
+from dpmic.privacy._guards import depth_of_caller, open_privately, private, without_reminder
 from dpmic.privacy.ledger import Entry, Ledger
 from dpmic.results import PrivacyUnit, Published
 from dpmic.statistics.sources import Counting, Found

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dpmic._format import format_ceil, format_factor
-from dpmic.results._base import Fact, Result, flatten, html_table
+from dpmic._format import format_ceil, format_factor, percent_ceil
+from dpmic.results._base import Fact, Result, flatten
+
+GUESS, LARGE_EPSILON = 0.01, 100.0
+"""The probability of a guess before a result is seen; above this epsilon it becomes certainty."""
 
 LONGEST_NUMBER = 25
 """Characters of a float in JSON, and one to spare."""
@@ -50,6 +53,11 @@ class PrivacyUnit:
             return f"replacing one person's record ({self.person}; only the first of each counts)"
         first = f"only the first {self.rows} of each count"
         return f"replacing all records of one person ({self.person}; {first})"
+
+    @property
+    def anyone(self) -> str:
+        """Whom or what the guarantee speaks of, in a word."""
+        return "record" if self.person is None and self.rows == 1 else "person"
 
     @property
     def protected(self) -> str:
@@ -109,6 +117,28 @@ class Published(Result):
     @abstractmethod
     def guarantee(self) -> str:
         """The sentence that may be printed beside the result."""
+
+    @property
+    def protection(self) -> str:
+        """The guarantee in plain words, for readers who do not know differential privacy."""
+        return self._in_plain_words()
+
+    def _in_plain_words(self, delta: float = 0.0) -> str:
+        """Return what epsilon, and delta, mean for a guess that had a probability of 1%."""
+        whom = self.privacy_unit.anyone
+        limited = f"What this result reveals about any one {whom} is limited"
+        factor = math.exp(min(self.epsilon, LARGE_EPSILON))
+        if delta:
+            found = percent_ceil(min(GUESS * factor + delta, 1.0))
+            return (
+                f"{limited}: a test that raises a false alarm in 1% of cases detects that one "
+                f"{whom} was replaced in at most {found} of cases."
+            )
+        sure = percent_ceil(GUESS * factor / (1 - GUESS + GUESS * factor))
+        return (
+            f"{limited}: someone who was 1% sure of a guess about one {whom} is at most {sure} "
+            "sure after seeing it."
+        )
 
     @property
     def privacy_unit(self) -> PrivacyUnit:
@@ -195,9 +225,12 @@ class Published(Result):
     def _sound(self) -> bool:
         return 0 < self.epsilon < math.inf
 
-    def _repr_html_(self) -> str:
+    def _html_facts(self) -> list[Fact]:
         again = [] if self.replayed is None else [Fact("replayed", self._again)]
-        return html_table([*self.facts(), *again, Fact("guarantee", self.guarantee)])
+        return [*self.facts(), *again]
+
+    def _html_sentences(self) -> Sequence[str]:
+        return self.headline(), self.protection, self.guarantee
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

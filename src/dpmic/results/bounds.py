@@ -82,6 +82,15 @@ class BoundsEstimate(Published):
         """What the range is of."""
         return f"The range of {self.name}"
 
+    def headline(self) -> str:
+        """Return the range in a sentence."""
+        if not self.found:
+            return f"No range of {self.name} stands out from the privacy noise."
+        return (
+            f"Nearly all values of {self.name} lie between {self.low:.12g} and {self.high:.12g}: "
+            f"most likely no more than {self.outside:,} of {self.n:,} are outside."
+        )
+
     def facts(self) -> list[Fact]:
         """Return the range, what may lie outside, and what it cost."""
         if self.found:

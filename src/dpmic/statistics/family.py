@@ -36,9 +36,6 @@ DEFAULT_C = 15.0
 MAX_UNCONSTRAINED = 4_000
 """The most records with c = inf: the search is quadratic in them."""
 
-ENOUGH_RECORDS, UNRELATED_PAIRS = 2_000, 20
-"""Records and pairs of the simulation of unrelated columns."""
-
 CELL = 8 * 1.7
 """Approximate bytes of counts of one pair, per unit of c B^2."""
 
@@ -400,28 +397,6 @@ class Method:
         if box[0] is not None and box[1] is not None:
             return Search.by_range(x.values, y.values, (box[0], box[1]), limits)
         return self.search(self.axis(x, limits), self.axis(y, limits), limits)
-
-
-def unrelated(n: int, B: float, c: float, statistic: str = "mice") -> float:
-    """Return what unrelated columns score by chance: the largest MIC of 20 simulated pairs.
-
-    MICr has that of MICe, which it is for values that fill their bounds evenly. Of more than 2,000
-    records it is that of 2,000, with B in proportion: a little more than theirs; c is 50 at most.
-
-    Examples
-    --------
-    >>> round(unrelated(100, 15.85, 15), 2), round(unrelated(2000, 95.64, 15), 2)
-    (0.18, 0.03)
-    """
-    records = min(n, ENOUGH_RECORDS)
-    cells = max(B ** (math.log(records) / math.log(n)), 4.0)
-    score = mic if statistic == "mic" else mice
-    rng = np.random.default_rng(0)
-    order = np.arange(records)
-    return max(
-        score(order, rng.permutation(records), B=cells, c=min(c, 50.0)).mic
-        for _ in range(UNRELATED_PAIRS)
-    )
 
 
 def refuse_large_unconstrained(n: int, c: float) -> None:
