@@ -121,7 +121,7 @@ def choose(
         raise ParameterError(
             f"{unknown[0]} = {safe_repr(given[unknown[0]])}",
             f"{name} has no such option",
-            f"its options are {', '.join(name for name in kind.__dataclass_fields__ if name in own)}",
+            f"its options are {', '.join(option for option in fields if option in own)}",
         )
     if kind.needs_bounds:
         given = {"bounds": None, **given}  # the mechanism refuses None
