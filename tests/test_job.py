@@ -496,16 +496,16 @@ class NewTerms(Terms):
 
 def test_terms_get_what_the_file_says(job, monkeypatch):
     monkeypatch.setattr("dpmic.job._job.Terms", NewTerms)
-    terms, options = job(GROUPED).asked()
+    terms, options = job(GROUPED).keywords()
     assert terms["categories"] == {"ward": ["a", "b"]}
     assert (terms["missing"], terms["complete"]) == ("drop", 0.9)
     assert (terms["by"], terms["at_least"]) == ("ward", {"a": 300, "b": 200})
     assert options["bounds"] == {"age": (0, 120), "dose": (0, 400), "weight": (0, 300)}
     filled = TEXT.replace("[0, 120]", "[0, 120], missing = 7").replace('"refuse"', '"fill"')
-    assert job(filled).asked()[0]["missing"] == {"age": 7}
+    assert job(filled).keywords()[0]["missing"] == {"age": 7}
     dated = TEXT.replace("[0, 120]", "[2020-01-01, 2024-12-31]")
     ends = datetime.date(2020, 1, 1), datetime.date(2024, 12, 31)
-    assert job(dated).asked()[1]["bounds"]["age"] == ends
+    assert job(dated).keywords()[1]["bounds"]["age"] == ends
 
 
 def test_promises_in_words(job):

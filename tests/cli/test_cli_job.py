@@ -323,7 +323,7 @@ def test_nobody_can_be_asked(run, job, tmp_path):
 def test_what_is_refused_spends_nothing_and_leaves_no_file(run, job, tmp_path, case):
     replaced, words = {
         "key": ({"epsilon = 1.0": "epsilonn = 1.0"}, "did you mean 'epsilon'"),
-        "records": ({}, "column 'c': it holds something that is not a number"),
+        "records": ({}, "column 'c': it has a value that is not a number"),
         "noise": ({"epsilon = 1.0": "epsilon = 0.01"}, "allow_noisy = true to publish anyway"),
         "report": ({'"people.html"': '"people.csv"'}, "this command uses that file otherwise"),
         "column": ({"c = {": "d = {"}, "column 'd' of people.csv: there is no such column"),

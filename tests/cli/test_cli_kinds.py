@@ -188,7 +188,7 @@ def test_a_mixture_is_refused_and_a_remedy_works(run, visits):
     visits.assign(code=[*visits["code"][:-1], "unknown"]).to_csv("mixed.csv", index=False)
     code, _, err = run("matrix", "mixed.csv")
     assert code == 2
-    assert "column 'code', row 90 below the header: 'unknown' is not a number" in err
+    assert "column 'code', row 90: 'unknown' is not a number" in err
     assert "take the column as text: --nominal 'code'" in err
     assert run("matrix", "mixed.csv", "--nominal", "code")[0] == 0
     assert run("matrix", "mixed.csv", "--exclude", "code")[0] == 0

@@ -79,32 +79,38 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
     ("arguments", "words"),
     [
         (["no.csv", "a", "b"], "no.csv: there is no such file"),
-        (["folder.csv", "a", "b"], "folder.csv: this is a folder"),
-        (["t.xls", "a", "b"], "the ending '.xls' is not known; use one of .csv, .tsv or .txt"),
+        (["folder.csv", "a", "b"], "folder.csv: there is no file in this folder"),
+        (["t.xls", "a", "b"], "its ending '.xls' is unknown; use one of .csv, .tsv or .txt"),
         (
             ["latin.csv", "a", "b", "--encoding", "utf-8"],
             "its text is not UTF-8; save it as UTF-8, or name its encoding: pass --encoding cp1252",
         ),
-        (["utf16.csv", "a", "b", "--encoding", "utf-8"], "this is not text, since it holds zero"),
-        (["semicolon.csv", "a", "b", "--sep", ","], "its header is one column, 'a;b'; say what"),
+        (["utf16.csv", "a", "b", "--encoding", "utf-8"], "it is not a text file: it contains"),
+        (
+            ["semicolon.csv", "a", "b", "--sep", ","],
+            "found one column, but it seems to be separated by ';'",
+        ),
         (["tabs.csv", "a", "b", "--sep", ","], "separates its columns: pass --sep '\\t'"),
-        (["commas.tsv", "a", "b", "--sep", "tab"], "its header is one column, 'a,b'; say what"),
-        (["long.csv", "a", "b"], "column 'a': it holds integers that float64 would round"),
+        (
+            ["commas.tsv", "a", "b", "--sep", "tab"],
+            "found one column, but it seems to be separated by ','",
+        ),
+        (["long.csv", "a", "b"], "column 'a': it has integers that float64 would round"),
         (
             ["ragged.csv", "a", "b"],
-            "row 2 below the header: a record has more or fewer values than the header has names: "
+            "row 2: a record has more or fewer values than the header has names: "
             "3 instead of 2; check its",
         ),
         (
             ["mixed.csv", "a", "b"],
-            "column 'a', row 3 below the header: 'n.b.' is not a number; correct",
+            "column 'a', row 3: 'n.b.' is not a number; correct",
         ),
-        (["late.csv", "a", "b"], "column 'a', row 300001 below the header: 'oops' is not a number"),
+        (["late.csv", "a", "b"], "column 'a', row 300001: 'oops' is not a number"),
         (
             ["dates.csv", "a", "b"],
-            "row 3 below the header: 'soon' is not a date; correct it, write",
+            "row 3: 'soon' is not a date; correct it, leave",
         ),
-        (["quotes.csv", "a", "b"], "quotes.csv, row 1 below the header: a quotation mark"),
+        (["quotes.csv", "a", "b"], "quotes.csv, row 1: a quotation mark"),
         ([*MICR, "--bounds", "zzz=0:1"], "--bounds zzz: no numbers of that column are scored"),
         ([*MICR, "--bounds", "a=0:1", "--bounds", "a=0:2"], "this column has bounds already"),
         ([*MICR, "--bounds-file", "no.toml"], "no.toml: No such file or directory; check"),

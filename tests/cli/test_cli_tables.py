@@ -61,7 +61,7 @@ def test_the_matrix_hands_its_options_on(run, tmp_path):
 @sweep(
     ("arguments", "words"),
     [
-        (["matrix", "people.csv", "--columns", "a"], "1 column: a pair has two columns"),
+        (["matrix", "people.csv", "--columns", "a"], "1 column: a pair needs two columns"),
         (["matrix", "people.csv", "--columns", "a,a"], "a column is named twice"),
         (["matrix", "people.csv", "--seed", "1"], "only p-values need it; pass --pvalues too"),
         (["matrix", "people.csv", "--bounds", "a=0:1"], "mice uses none"),
@@ -74,7 +74,7 @@ def test_the_matrix_hands_its_options_on(run, tmp_path):
         ),
         (["plan", "--n", "9", "--candidates", "3", "--columns", "3"], "pass one of them"),
         (["plan", "--n", "1000", "--columns", "3"], "for one n and one epsilon"),
-        (["plan", "--n", "1000", "--epsilon", "20"], "or --allow-large-epsilon if that is meant"),
+        (["plan", "--n", "1000", "--epsilon", "20"], "or --allow-large-epsilon if you mean it"),
         (["ledger", "show", "no.ledger"], "there is no such ledger; make it for all"),
         (["audit", "micr-laplace", "--runs", "10"], "runs = 10"),
     ],

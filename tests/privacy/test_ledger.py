@@ -79,10 +79,12 @@ def test_a_release_from_question_to_answer(ledger):
     assert ledger.spent == 0
     ledger.spend("q", 0.25, dataset=DATASET)
     assert ledger.answer("q", dataset=DATASET) is None
-    assert ledger.settle("q", lambda: '{"value": 0.5}', dataset=DATASET).answer == '{"value": 0.5}'
+    assert (
+        ledger.draw_once("q", lambda: '{"value": 0.5}', dataset=DATASET).answer == '{"value": 0.5}'
+    )
     assert (
         ledger.answer("q", dataset=DATASET)
-        == ledger.settle("q", never, dataset=DATASET).answer
+        == ledger.draw_once("q", never, dataset=DATASET).answer
         == '{"value": 0.5}'
     )
     assert (ledger.total, ledger.spent, ledger.remaining) == (1.0, 0.25, 0.75)
@@ -92,7 +94,7 @@ def test_history(ledger):
     assert ledger.history() == []
     for question in ("b", "a", "ä, 中, \x00 and 'quotes'"):
         ledger.spend(question, 0.125, dataset=DATASET)
-    ledger.settle("a", lambda: '"ü"', dataset=DATASET)
+    ledger.draw_once("a", lambda: '"ü"', dataset=DATASET)
     first, second, third = ledger.history()
     assert [first.question, second.question] == ["b", "a"]
     assert third.question == "ä, 中, \x00 and 'quotes'"
@@ -187,12 +189,12 @@ def test_overspending_is_refused_and_writes_nothing(ledger):
 def test_a_charged_question_is_free_even_when_all_is_spent(ledger):
     ledger.spend("answered", 0.5, dataset=DATASET)
     ledger.spend("pending", 0.5, dataset=DATASET)
-    ledger.settle("answered", lambda: "1", dataset=DATASET)
+    ledger.draw_once("answered", lambda: "1", dataset=DATASET)
     for question in ("answered", "pending"):
         ledger.check(question, 0.5, dataset=DATASET)
         ledger.spend(question, 0.5, dataset=DATASET)
     assert ledger.spent == 1.0
-    assert ledger.settle("pending", lambda: "2", dataset=DATASET).answer == "2"
+    assert ledger.draw_once("pending", lambda: "2", dataset=DATASET).answer == "2"
 
 
 def test_a_question_has_one_price(ledger):
@@ -206,7 +208,7 @@ def test_a_question_has_one_price(ledger):
 
 def test_settling_needs_a_charge(ledger):
     with pytest.raises(LedgerError, match="never charged"):
-        ledger.settle("q", never, dataset=DATASET)
+        ledger.draw_once("q", never, dataset=DATASET)
 
 
 @pytest.mark.parametrize("failure", [ZeroDivisionError, KeyboardInterrupt])
@@ -217,10 +219,10 @@ def test_a_failed_draw_stays_charged_and_is_free(ledger, failure):
         raise failure
 
     with pytest.raises(failure):
-        ledger.settle("q", draw, dataset=DATASET)
+        ledger.draw_once("q", draw, dataset=DATASET)
     assert [entry.answered for entry in ledger.history()] == [False]
     ledger.spend("q", 0.25, dataset=DATASET)
-    assert ledger.settle("q", lambda: "1", dataset=DATASET).answer == "1"
+    assert ledger.draw_once("q", lambda: "1", dataset=DATASET).answer == "1"
     assert ledger.spent == 0.25
 
 
@@ -228,7 +230,7 @@ def test_a_failed_draw_stays_charged_and_is_free(ledger, failure):
 def test_an_answer_is_a_text(ledger, answer):
     ledger.spend("q", 0.25, dataset=DATASET)
     with pytest.raises(LedgerError):
-        ledger.settle("q", lambda: answer, dataset=DATASET)
+        ledger.draw_once("q", lambda: answer, dataset=DATASET)
     assert ledger.answer("q", dataset=DATASET) is None
 
 
@@ -238,7 +240,7 @@ def test_a_question_is_a_text(ledger, question):
         lambda: ledger.answer(question, dataset=DATASET),
         lambda: ledger.check(question, 0.1, dataset=DATASET),
         lambda: ledger.spend(question, 0.1, dataset=DATASET),
-        lambda: ledger.settle(question, never, dataset=DATASET),
+        lambda: ledger.draw_once(question, never, dataset=DATASET),
     )
     for call in calls:
         with pytest.raises(ParameterError, match="question"):
@@ -295,7 +297,7 @@ def test_a_relative_path_is_kept_whole(tmp_path, monkeypatch):
 
 def test_nothing_stays_open(path, ledger):
     ledger.spend("q", 0.25, dataset=DATASET)
-    ledger.settle("q", lambda: "1", dataset=DATASET)
+    ledger.draw_once("q", lambda: "1", dataset=DATASET)
     with pytest.raises(BudgetError):
         ledger.spend("r", 9, dataset=DATASET)
     assert {file.name for file in path.parent.iterdir()} == {path.name, f"{path.name}.lock"}
@@ -611,7 +613,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
     }
     with failures[disk]:
         with pytest.raises(LedgerError, match="asking a charged question again is free") as refused:
-            ledger.settle("q", draw, dataset=DATASET)
+            ledger.draw_once("q", draw, dataset=DATASET)
         with pytest.raises(LedgerError, match="nothing was released"):
             ledger.spend("long question " * 1000, 0.25, dataset=DATASET)
     assert len(drawn) == 1
@@ -622,7 +624,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
     assert [entry.answered for entry in ledger.history()] == [False]
     assert ledger.spent == 0.25
     ledger.spend("q", 0.25, dataset=DATASET)
-    assert ledger.settle("q", draw, dataset=DATASET).answer == drawn[1]
+    assert ledger.draw_once("q", draw, dataset=DATASET).answer == drawn[1]
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -631,14 +633,14 @@ def test_a_file_exchanged_during_a_draw_releases_nothing(path, ledger):
     other = Ledger(path.with_name("other"), epsilon=1.0)
     ledger.spend("q", 0.25, dataset=DATASET)
     with pytest.raises(LedgerError, match="an older copy has taken its place"):
-        ledger.settle("q", lambda: str(os.replace(other.path, path)), dataset=DATASET)
+        ledger.draw_once("q", lambda: str(os.replace(other.path, path)), dataset=DATASET)
 
 
 def test_a_file_exchanged_after_a_draw_releases_nothing(ledger, monkeypatch):
     ledger.spend("q", 0.25, dataset=DATASET)
     monkeypatch.setattr(Ledger, "find", lambda self, question, dataset: None)
     with pytest.raises(LedgerError, match="another file took its place"):
-        ledger.settle("q", lambda: "1", dataset=DATASET)
+        ledger.draw_once("q", lambda: "1", dataset=DATASET)
 
 
 def test_an_emptied_budget_allows_nothing(path, ledger):
@@ -655,19 +657,19 @@ def test_locked_for_too_long(path, ledger, monkeypatch):
         for call in (
             lambda: Ledger(path),
             lambda: ledger.spend("r", 0.1, dataset=DATASET),
-            lambda: ledger.settle("q", never, dataset=DATASET),
+            lambda: ledger.draw_once("q", never, dataset=DATASET),
             ledger.history,
         ):
             with pytest.raises(LedgerError, match="locked.*wait until they are done"):
                 call()
-    assert ledger.settle("q", lambda: "1", dataset=DATASET).answer == "1"
+    assert ledger.draw_once("q", lambda: "1", dataset=DATASET).answer == "1"
 
 
 def test_a_draw_that_uses_the_ledger_is_refused(ledger, monkeypatch):
     monkeypatch.setattr(ledger_file, "TIMEOUT", 0.1)
     ledger.spend("q", 0.25, dataset=DATASET)
     with pytest.raises(LedgerError, match="locked"):
-        ledger.settle("q", lambda: str(ledger.spent), dataset=DATASET)
+        ledger.draw_once("q", lambda: str(ledger.spent), dataset=DATASET)
 
 
 # --- what others do to the file ------------------------------------------------------------------
@@ -762,8 +764,8 @@ def test_a_deleted_lock_file_does_not_let_the_faster_draw_win(path, ledger):
             return pool.submit(ledger.settle, "q", lambda: '"faster"', dataset=DATASET).result()
 
     with pytest.raises(LedgerError, match="deleted its lock file meanwhile, so nothing was"):
-        ledger.settle("q", draw, dataset=DATASET)
-    assert ledger.settle("q", never, dataset=DATASET).answer == '"faster"'
+        ledger.draw_once("q", draw, dataset=DATASET)
+    assert ledger.draw_once("q", never, dataset=DATASET).answer == '"faster"'
 
 
 def test_a_lock_file_deleted_while_others_wait_is_made_anew(path, ledger):
@@ -855,7 +857,7 @@ def test_a_fork_during_a_draw_waits_for_it_and_holds_no_lock(path, ledger):
         pid = os.fork()
         if not pid:  # the child asks, too, and gets the parent's answer
             try:
-                text = ledger.settle("q", never, dataset=DATASET).answer
+                text = ledger.draw_once("q", never, dataset=DATASET).answer
                 os._exit(0 if text == '"drawn"' else 1)
             except BaseException:
                 os._exit(2)
@@ -888,9 +890,9 @@ def test_old_entries_count_as_spent_and_are_never_replayed(path):
     assert (ledger.total, ledger.spent) == (2.0, 1.0)
     assert ledger.answer("q", dataset=DATASET) is None
     with pytest.raises(LedgerError, match="never charged"):
-        ledger.settle("r", never, dataset=DATASET)  # nor is a pending one drawn for free
+        ledger.draw_once("r", never, dataset=DATASET)  # nor is a pending one drawn for free
     ledger.spend("q", 0.5, dataset=DATASET)
-    assert ledger.settle("q", lambda: '"new"', dataset=DATASET).answer == '"new"'
+    assert ledger.draw_once("q", lambda: '"new"', dataset=DATASET).answer == '"new"'
     assert ledger.spent == 1.5
     assert [(e.dataset, e.answer) for e in ledger.history()] == [
         (None, '"old"'),
@@ -912,7 +914,7 @@ def test_an_upgrade_that_fails_changes_nothing(path):
 def test_datasets_have_answers_of_their_own(ledger):
     for dataset in ("visits 2024", "visits 2025"):
         ledger.spend("q", 0.25, dataset=dataset)
-        assert ledger.settle("q", lambda d=dataset: d, dataset=dataset).answer == dataset
+        assert ledger.draw_once("q", lambda d=dataset: d, dataset=dataset).answer == dataset
     assert ledger.spent == 0.5
     assert ledger.answer("q", dataset="visits 2024") == "visits 2024"
     assert ledger.answer("q", dataset="Visits 2024") is None
@@ -937,7 +939,7 @@ def test_threads(path, ledger):
                 ledger.spend(f"{name} {i}", 1 / 32, dataset=DATASET)
                 done.append(name)
         ledger.spend("shared", 1 / 2, dataset=DATASET)
-        settled = ledger.settle("shared", lambda: draws.append(name) or name, dataset=DATASET)
+        settled = ledger.draw_once("shared", lambda: draws.append(name) or name, dataset=DATASET)
         answers.append(settled.answer)
 
     ledger.spend("shared", 1 / 2, dataset=DATASET)
@@ -970,7 +972,7 @@ def ask_same(path, worker, count, epsilon, start):
     for i in range(count):
         ledger.spend(f"question {i}", epsilon, dataset=DATASET)
         draw = lambda: draws.append(1) or str(worker)  # noqa: E731
-        answers.append(ledger.settle(f"question {i}", draw, dataset=DATASET).answer)
+        answers.append(ledger.draw_once(f"question {i}", draw, dataset=DATASET).answer)
     return answers, len(draws)
 
 
@@ -1028,7 +1030,8 @@ for i in itertools.count():
         continue
     say("committed", question)
     text = str(random.random()) + " " * random.choice([1, 5000])  # one page, or more
-    say("released", question, ledger.settle(question, lambda: text, dataset=DATASET).answer.strip())
+    entry = ledger.draw_once(question, lambda: text, dataset=DATASET)
+    say("released", question, entry.answer.strip())
 """
 
 
@@ -1090,4 +1093,4 @@ def test_kill_many(path):
     assert ledger.remaining == 0
     for entry in ledger.history():  # what a kill left pending is still free
         ledger.spend(entry.question, entry.epsilon, dataset=DATASET)
-        assert ledger.settle(entry.question, lambda: "0", dataset=DATASET)
+        assert ledger.draw_once(entry.question, lambda: "0", dataset=DATASET)

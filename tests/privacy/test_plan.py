@@ -122,6 +122,12 @@ class TestForward:
         chosen = [row.mechanism for row in planned.rows if "mechanism='auto'" in row.note]
         assert chosen == [tuned.best_laplace(n, epsilon / rows)]
 
+    def test_beyond_the_records_of_a_capped_score_there_is_a_plan(self):
+        planned = dpmic.plan(2**31, 1.0)
+        assert planned["capped-laplace"].value is None
+        assert planned["capped-laplace"].note == "it is proved for at most 2,147,483,647 records"
+        assert "mechanism='auto'" in planned["micr-laplace"].note
+
     def test_rows_of_a_person_share_epsilon(self):
         several, one = dpmic.plan(5000, 2.0, rows_per_person=4), dpmic.plan(5000, 0.5)
         for name in LAPLACE:
@@ -357,6 +363,12 @@ class TestResult:
             assert np.log(error) == pytest.approx(np.interp(np.log(at), x, y), abs=1e-8)
         assert ("target: 0.05" in lines) == ("error" in asked)
         assert lines["always 0.5"].get_ydata()[0] == planned.guess
+        assert ax.get_legend() is None
+        named = {text.get_text(): text.get_color() for text in ax.texts}
+        assert {row.mechanism for row in found} < set(named)
+        assert len({named[row.mechanism] for row in found}) == len(found)
+        heights = sorted(text.xy[1] for text in ax.texts[:-1])
+        assert min(np.diff(heights)) > 0.03
 
     def test_plot_on_given_axes(self):
         from matplotlib.figure import Figure

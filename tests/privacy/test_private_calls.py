@@ -309,7 +309,7 @@ def test_ledgers_of_the_versions_before_are_read(tmp_path):
     ledger = dpmic.Ledger(tmp_path / "old.ledger", epsilon=100.0, delta=1e-3)
     for name, entry in STORED.items():
         ledger.spend(entry["question"], entry["epsilon"], entry["delta"], dataset=name)
-        ledger.settle(entry["question"], lambda entry=entry: entry["answer"], dataset=name)
+        ledger.draw_once(entry["question"], lambda entry=entry: entry["answer"], dataset=name)
     balance = ledger.spent, ledger.spent_delta
     unread = TABLE.assign(age=np.nan)
     for name, ask in QUERIES.items():
@@ -502,7 +502,7 @@ def test_a_person_has_no_more_rows_than_agreed(name):
         published = CALLS[name](many, **options)
     assert published.n == published.parameters["promised"] == N
     assert (published.rows_per_person, published.person) == (5, "who")
-    words = "all of one person's records (by who; of each only the first 5 are used) are replaced"
+    words = "replacing all records of one person (who; only the first 5 of each count) changes"
     assert words in published.guarantee
 
 

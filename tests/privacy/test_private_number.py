@@ -281,7 +281,7 @@ class TestGaps:
         if missing == "scatter" and bounds is None:
             with pytest.raises(dpmic.ParameterError, match="x has no bounds to scatter"):
                 dpmic.release(x, y, **given)
-            return
+            bounds = SQUARE  # which it needs for this alone
         released = dpmic.release(x, y, bounds=bounds, **given)
         assert released.n == 2000
         expected = missing if missing == "scatter" else dict(missing)
@@ -308,13 +308,14 @@ class TestGaps:
             dpmic.release(x, x, missing="drop", **given)
         with pytest.raises(dpmic.ParameterError, match="capped-laplace and micr-laplace alone"):
             dpmic.release(x, x, person=np.arange(300) // 2, rows_per_person=2, **given)
-        with pytest.raises(dpmic.ParameterError):
-            dpmic.release(x, x, categories={"y": ["a", "b"]}, **{**given, "bounds": {"x": (0, 1)}})
+        given |= {"bounds": {"x": (0, 1)}, "categories": {"y": ["a", "b"]}}
+        with pytest.raises(dpmic.ParameterError, match=r"^categories: .* micr-laplace alone"):
+            dpmic.release(x, x, **given)
 
     @sweep(
         ("options", "words"),
         [
-            ({"missing": "ignore"}, "missing is not known"),
+            ({"missing": "ignore"}, "unknown missing"),
             ({"missing": "drop", "complete": 0}, "complete = 0"),
             ({"missing": "drop", "complete": 1.5}, "complete = 1.5"),
             ({"complete": 0.9}, "a promise about records that are dropped"),
@@ -421,6 +422,16 @@ class TestGroups:
         given = {**BY_WARD, "at_least": 300, **options}
         with pytest.raises(dpmic.DpmicError, match=words):
             dpmic.release("age", "stay", data=hospital(600, rng), **given)
+
+    @sweep("count", [20, 2000])
+    def test_a_group_for_each_record_or_nothing_is_spent(self, count, rng, tmp_path):
+        ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=3.0)
+        x, y = (pd.Series(rng.random(600), name=name) for name in "xy")
+        given = {"by": pd.Series(["a", "b"] * (count // 2), name="ward"), "at_least": 4, **NOISY}
+        given |= {"categories": {"ward": ["a", "b"]}, "bounds": {"x": (0, 1), "y": (0, 1)}}
+        with pytest.raises(dpmic.InputError, match=r"column 'ward': .* value for each record"):
+            dpmic.release(x, y, epsilon=1.0, ledger=ledger, dataset="visits", **given)
+        assert ledger.spent == 0
 
 
 class Gapped:

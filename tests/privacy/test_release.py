@@ -58,12 +58,12 @@ def test_everything_that_is_public_is_stated():
     assert 0.99999 < published.epsilon <= 1
 
 
-def test_the_guarantee_is_one_sentence_with_all_of_it():
+def test_the_guarantee_says_all_that_is_public():
     text = ask(epsilon=0.3, B=64, c=5, allow_noisy=True).guarantee
-    assert text.count(". ") == 0
+    assert text.count(". ") == 1
     assert text.endswith(".")
-    for words in ("epsilon = 0.3:", "one record is replaced", "n = 400", "B = 64", "c = 5",
-                  "x bounds = [0, 1]", "age and dose"):  # fmt: skip
+    for words in ("epsilon = 0.3:", "replacing one record", "n = 400", "B = 64", "c = 5",
+                  "x bounds = [0, 1]", "age and dose", "a factor of e^0.3 = 1.35."):  # fmt: skip
         assert words in text, text
 
 
@@ -116,9 +116,28 @@ def test_plot_draws_the_value_and_its_interval():
     pytest.importorskip("matplotlib").use("agg")
     published = ask()
     ax = published.plot()
-    bar, point = ax.lines
+    _, bar, point = ax.lines
     assert tuple(bar.get_xdata()) == published.interval(0.95)
     assert point.get_xdata()[0] == published.value
+    value, interval, known = (text.get_text() for text in ax.texts)
+    low, high = published.interval(0.95)
+    assert (value, interval) == (f"{published.value:.2f}", f"{low:.2f} to {high:.2f}")
+    assert f"epsilon = {published.epsilon:g}" in known
+
+
+def test_plot_shows_what_unrelated_columns_score_where_it_is_known():
+    pytest.importorskip("matplotlib").use("agg")
+    rng = np.random.default_rng(1)
+    x, y = rng.random((2, 100))
+    published = dpmic.release(x, y, epsilon=1, bounds=BOX)
+    assert 0.05 < published.unrelated < 0.3
+    assert (
+        f"unrelated columns score about {published.unrelated:.2f}" in published.plot().get_xlabel()
+    )
+    assert published.plot().patches[0].get_width() == published.unrelated
+    other = dpmic.release(x, y, epsilon=1, bounds=BOX, mechanism="micr-laplace", B=6, c=3)
+    assert other.unrelated is None
+    assert not other.plot().patches
 
 
 # Mechanisms
@@ -164,14 +183,14 @@ def test_rows_per_person_multiplies_the_noise():
     ratio = three.setting(400).noise.scale / one.setting(400).noise.scale
     assert ratio == pytest.approx(3, rel=1e-6)
     text = three.release(X, Y).guarantee
-    assert "all of one person's records, at most 3, are replaced" in text
+    assert "replacing all records of one person, at most 3, changes" in text
 
 
 def test_one_row_for_each_person():
     published = ask(person="who")
     assert published.n == 100
     assert published.person == "who"
-    assert "if one person (by who; of each only the first record is used) is replaced" in (
+    assert "replacing one person's record (who; only the first of each counts) changes" in (
         published.guarantee
     )
     first = FRAME.groupby("who").first()
@@ -200,24 +219,35 @@ def test_only_the_rows_that_count_are_looked_at():
 @pytest.mark.parametrize("nobody", [None, math.nan, pd.NA, pd.NaT], ids=repr)
 def test_rows_without_a_person_are_refused(nobody):
     data = FRAME.assign(who=pd.Series([nobody, *FRAME.who[1:]], dtype=object))
-    with pytest.raises(dpmic.InputError, match="a row belongs to nobody"):
+    with pytest.raises(dpmic.InputError, match="a row does not say whose it is"):
         ask(data=data, person="who")
 
 
 @sweep(
     ("person", "words"),
     [
-        (range(50), "it does not have a value for each row"),
-        (range(1000), "it does not have a value for each row"),
-        ("who", "this is a column name but no frame was given"),
-        ([[i] for i in range(400)], "these are not names or numbers"),
-        (np.zeros((400, 2)), "these are not names or numbers"),
+        (range(50), "it needs one value per row"),
+        (range(1000), "it needs one value per row"),
+        ("who", "this is a column name, but no frame was given"),
+        ([[i] for i in range(400)], "its values are not names or numbers"),
+        (np.zeros((400, 2)), "its values are not names or numbers"),
         (7, "person has type int"),
     ],
 )
 def test_what_does_not_name_people_is_refused(person, words):
     with pytest.raises(dpmic.InputError, match=words):
         dpmic.release(X, Y, epsilon=1, bounds=BOX, person=person)
+
+
+@sweep(
+    "column",
+    [np.concatenate((Y, Y)), Y[:-1], pl.Series("dose", [*Y, 0.5]), np.stack((Y, Y), axis=1)],
+    ids=["longer", "shorter", "series", "matrix"],
+)
+def test_people_do_not_hide_columns_that_do_not_fit(column):
+    """Taken at the rows of people, a longer column would look as long as the other."""
+    with pytest.raises(dpmic.InputError, match="a value for each record|one dimension"):
+        dpmic.release(X, column, epsilon=1, bounds=BOX, person=FRAME.who.tolist())
 
 
 def test_categories_must_not_come_from_the_records(ledger):
@@ -301,7 +331,7 @@ def test_the_opendp_map_never_understates(m, n):
 @sweep(
     ("options", "words"),
     [
-        ({"epsilon": 0}, "epsilon = 0: a privacy loss is finite and above 0"),
+        ({"epsilon": 0}, "epsilon = 0: epsilon must be positive and finite"),
         ({"epsilon": -1}, "epsilon = -1"),
         ({"epsilon": math.nan}, "epsilon = nan"),
         ({"epsilon": math.inf}, "epsilon = inf"),
@@ -429,7 +459,8 @@ def test_no_output_holds_the_score(ledger, mechanism, caplog, monkeypatch):
     needles = [f"{score:.10f}"[1:], repr(score)]
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
-    drawn = repr([line.get_data() for line in ax.lines]) + ax.get_title() + ax.get_xlabel()
+    drawn = repr([line.get_data() for line in ax.lines]) + ax.get_title(loc="left")
+    drawn += repr([text.get_text() for text in ax.texts]) + ax.get_xlabel()
     outputs = [
         repr(published),
         str(published),

@@ -9,7 +9,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic.errors import ParameterError
-from dpmic.parameters import expected, interval
+from dpmic.parameters import chance, expected
 from dpmic.parameters.expected import QUANTITIES, Surface
 from dpmic.privacy import noise, pairwise, screen
 from dpmic.privacy._joint_noise import of_value
@@ -192,7 +192,8 @@ def known(monkeypatch):
     surface = Surface.of(rows)
     names = ("capped-laplace", "micr-laplace")
     monkeypatch.setattr(expected, "surfaces", lambda: dict.fromkeys(names, surface))
-    monkeypatch.setattr(interval, "unrelated", lambda name, n, epsilon: 5 / n**0.5)
+    known = lambda name, n, epsilon: chance.Unrelated(5 / n**0.5, 1.0)  # noqa: E731
+    monkeypatch.setattr(chance, "before_noise", known)
     return error
 
 
@@ -224,7 +225,7 @@ def test_one_pair_errs_as_a_release_does():
 def test_unrelated_pairs_score_above_0(known, monkeypatch):
     few, many = (dpmic.plan(n, 1.0, candidates=20, top=2) for n in (400, 2500))
     assert (few.unrelated, many.unrelated) == (0.25, 0.1)
-    monkeypatch.setattr(interval, "unrelated", lambda *_: None)
+    monkeypatch.setattr(chance, "before_noise", lambda *_: None)
     without = dpmic.plan(400, 1.0, candidates=20, top=2)
     assert without.unrelated == 0
     assert "what unrelated pairs score was not simulated: here it is 0" in without.note
@@ -249,7 +250,7 @@ def test_what_was_not_simulated(known, asked, said):
 def test_beyond_what_was_simulated_its_end_holds(known):
     planned = dpmic.plan(20_000, 9.0, candidates=20, top=2)
     assert planned.error == pytest.approx(known(10_000, 1.0, "value"))
-    assert "simulated up to n = 10,000 and epsilon = 1, whose errors stand here" in planned.note
+    assert "simulated up to n = 10,000 and epsilon = 1; shown are the errors there" in planned.note
     noisy = dpmic.plan(101, 0.1, candidates=20, top=10)
     assert "values would err more than always guessing 0.5" in noisy.note
 

@@ -59,11 +59,11 @@ def test_the_programs_decimals_change_nothing():
 
 def test_a_range_never_promises_certainty():
     found = dpmic.estimate_bounds(X, epsilon=5.0, failure=1e-7)
-    assert "With probability 0.9999999 or more, at most" in found.guarantee
+    assert "With probability at least 0.9999999, at most" in found.guarantee
     promised = [
         share
         for text in texts(found, _answers.bounds(found))
-        for share in re.findall(r"[Ww]ith probability(?:</?\w+[^>]*>|\s)*([\d.]+)", text)
+        for share in re.findall(r"[Ww]ith probability at least(?:</?\w+[^>]*>|\s)*([\d.]+)", text)
     ]
     assert promised == ["0.9999999"] * len(promised)
     assert len(promised) >= 6

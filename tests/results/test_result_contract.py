@@ -140,7 +140,7 @@ def test_a_published_result_says_whom_it_protects():
     for person, rows in ((None, 1), ("id", 1), (None, 3), ("id", 3)):
         protects = dataclasses.replace(result, person=person, rows_per_person=rows)
         assert protects.privacy_unit == PrivacyUnit(person, rows)
-        assert f": if {protects.privacy_unit.replaced}, no published" in protects.guarantee
+        assert f": {protects.privacy_unit.replacing} changes the probability" in protects.guarantee
         assert protects.provenance()["protected unit"] == protects.privacy_unit.protected
 
 

@@ -139,7 +139,7 @@ def bounds(result: BoundsEstimate) -> Content:
     numbers = {f"range of {result.name}": found if result.found else "none found"}
     if result.found:
         numbers["records outside, at most"] = f"{result.outside:,} of {result.n:,}"
-        numbers["with probability"] = f"{format_complement(result.failure)} or more"
+        numbers["with probability at least"] = format_complement(result.failure)
     return Content(
         title=f"Range of {result.name}",
         parts=(Part("The result", cards(numbers)),),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dpmic._format import format_ceil
+from dpmic._format import format_ceil, format_factor
 from dpmic.results._base import Fact, Result, flatten, html_table
 
 LONGEST_NUMBER = 25
@@ -32,22 +32,24 @@ class PrivacyUnit:
     rows: int = 1
 
     @property
-    def replaced(self) -> str:
-        """The clause of a guarantee: what is replaced by what."""
-        several = self.rows > 1
-        if several and self.person is not None:
-            used = f"(by {self.person}; of each only the first {self.rows} are used)"
-            unit = f"all of one person's records {used}"
-        elif several:
-            unit = f"all of one person's records, at most {self.rows},"
-        elif self.person is not None:
-            unit = f"one person (by {self.person}; of each only the first record is used)"
-        else:
-            unit = "one record"
-        others = "any other"
-        if several:
-            others = "as many others" if self.person is None else f"any others, at most {self.rows}"
-        return f"{unit} {'are' if several else 'is'} replaced by {others}"
+    def replacing(self) -> str:
+        """The subject of a guarantee: whose records are replaced.
+
+        Examples
+        --------
+        >>> for unit in (PrivacyUnit(), PrivacyUnit("patient"), PrivacyUnit("patient", 5)):
+        ...     print(unit.replacing)
+        replacing one record
+        replacing one person's record (patient; only the first of each counts)
+        replacing all records of one person (patient; only the first 5 of each count)
+        """
+        if self.person is None:
+            several = f"all records of one person, at most {self.rows},"
+            return f"replacing {'one record' if self.rows == 1 else several}"
+        if self.rows == 1:
+            return f"replacing one person's record ({self.person}; only the first of each counts)"
+        first = f"only the first {self.rows} of each count"
+        return f"replacing all records of one person ({self.person}; {first})"
 
     @property
     def protected(self) -> str:
@@ -149,39 +151,37 @@ class Published(Result):
         return f"stored answer of {self.drawn_on}"
 
     def _promise(self, what: str, delta: float = 0.0) -> str:
-        """Return the sentence that may be printed beside the result."""
+        """Return the sentences that may be printed beside the result.
+
+        They state (epsilon, delta)-differential privacy in full: for all sets S of results and
+        both directions, P(S) is at most e^epsilon P'(S) + delta.
+        """
         epsilon = format_ceil(self.epsilon)
-        cost = f"epsilon = {epsilon}"
-        bound = (
-            f"no published result becomes more than exp({epsilon}) times as likely or as unlikely"
-        )
+        cost, results, rest = f"epsilon = {epsilon}", "any result", ""
         if delta:
-            rest = format_ceil(delta)
-            cost += f" and delta = {rest}"
-            bound = (
-                "no set of published results becomes more probable than "
-                f"exp({epsilon}) times what it was plus {rest}"
-            )
+            probability = format_ceil(delta)
+            cost += f" and delta = {probability}"
+            results = "any set of results"
+            rest = f" and, beyond that, by at most {probability}"
+        people = "" if self.person is None else " people"
         public = "".join(f", {name} = {_exact(v)}" for name, v in self.parameters.items())
-        people = self.person is not None and self.rows_per_person > 1
         return (
-            f"{what} differentially private with {cost}: if {self.privacy_unit.replaced}, "
-            f"{bound}; public are n = {self.n}{' people' if people else ''}{public}."
+            f"{what} differentially private with {cost}: {self.privacy_unit.replacing} changes "
+            f"the probability of {results} by at most a factor of e^{epsilon} = "
+            f"{format_factor(epsilon)}{rest}. Public: n = {self.n}{people}{public}."
             f"{self._left_out}"
         )
 
     @property
     def _left_out(self) -> str:
-        """The sentence about missing values, where there can be any."""
+        """The sentence about missing values, if there may be any."""
         rule = self.parameters.get("missing")
         if rule is None:
             return ""
         if rule == "drop":
-            return (
-                " Records are left out of pairs whose values they lack; how many is not published."
-            )
-        where = "a random value" if rule == "scatter" else "the value stated for its column"
-        return f" A missing value is replaced by {where}; how many are is not published."
+            return " Each pair leaves out records with missing values; how many is not published."
+        by = "a random value" if rule == "scatter" else "the value stated for its column"
+        return f" Each missing value is replaced by {by}; how many there are is not published."
 
     @abstractmethod
     def _drawn(self) -> Sequence[float]:

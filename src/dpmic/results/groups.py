@@ -76,7 +76,7 @@ class Groups(Published):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the results."""
         return self._promise(
-            f"What is published of these {len(self)} groups by {self.by}, in total, is"
+            f"Publishing these results of all {len(self)} groups by {self.by} is, in total,"
         )
 
     @property

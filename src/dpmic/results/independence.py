@@ -122,8 +122,8 @@ class IndependenceRelease(PublishedPair):
         promise = self._promise(f"This test of independence of {first} and {second} is")
         chance = format_ceil(self.pvalue)
         return (
-            f"{promise} If the two were independent, a p-value of {chance} or less "
-            f"would appear with probability {chance} at most, the noise included."
+            f"{promise} If {first} and {second} were independent, a p-value of {chance} or less "
+            f"would occur with probability at most {chance}, noise included."
         )
 
     def _sound(self) -> bool:

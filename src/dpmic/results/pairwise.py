@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._format import format_ceil
-from dpmic.data import Backend, build, position
+from dpmic.data import LEAST_RECORDS, Backend, build, position
 from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.results import networks
 from dpmic.results._base import (
@@ -234,13 +234,17 @@ class Pairwise(Result):
 
         The diagonal is NaN: a column with itself is not a pair.
         """
+        return self.arranged(self.mic)
+
+    def arranged(self, numbers: Floats) -> Floats:
+        """Return a number of each pair, such as ``pvalues``, as :attr:`matrix` has the scores."""
         m = len(self.names)
         if self.others is not None:
-            return self.mic.reshape(m, len(self.others)).copy()
+            return numbers.reshape(m, len(self.others)).copy()
         matrix = np.full((m, m), np.nan)
         above = ~np.tri(m, dtype=bool)
-        matrix[above] = self.mic
-        matrix.T[above] = self.mic
+        matrix[above] = numbers
+        matrix.T[above] = numbers
         return matrix
 
     def value(self, x: str, y: str) -> float:
@@ -345,10 +349,17 @@ class Pairwise(Result):
         return build(columns, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the scores as a heat map, gray where there is none; needs matplotlib."""
-        from dpmic.plots import matrix
+        """Draw the scores as a heat map, related columns next to each other; needs matplotlib.
 
-        return matrix(self, ax)
+        Colours begin at what unrelated columns score with as many records. Where there are
+        p-values, pairs that are not significant (:attr:`qvalues` above 0.05) are grey.
+        """
+        from dpmic.plots import matrix
+        from dpmic.statistics.family import unrelated
+
+        n = self.n if self.records is None else int(np.median(self.records))
+        B, c = self.parameters["B"], self.parameters["c"]
+        return matrix(self, unrelated(max(n, LEAST_RECORDS), B, c, self.statistic), ax)
 
     def _rows(self, positions: Places) -> tuple[Row, ...]:
         """Return some pairs by name, with their scores."""

@@ -91,6 +91,11 @@ class Release(PublishedPair):
         return uncertainty.known_estimates((self.estimate,), lambda: (self.estimate_interval(),))
 
     @property
+    def unrelated(self) -> float | None:
+        """The median score of unrelated columns, simulated; None where it is not known."""
+        return uncertainty.unrelated(self._evidence)
+
+    @property
     def _noise(self) -> ValueNoise:
         return ValueNoise("laplace", self.scale)
 
@@ -204,7 +209,7 @@ class HistogramRelease(MineStatistics, Release):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the histogram and its statistics."""
         first, second = self.names
-        what = f"This histogram of {first} and {second}, with all that is computed from it,"
+        what = f"This histogram of {first} and {second}, with everything computed from it,"
         return self._promise(f"{what} is")
 
     @property

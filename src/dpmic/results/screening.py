@@ -34,6 +34,13 @@ KINDS = {
 """Kinds of noise, in words."""
 
 
+def _publishing(pairs: int) -> str:
+    """Begin the guarantee of a result that holds every pair."""
+    if pairs == 1:
+        return "Publishing the MIC of this one pair is"
+    return f"Publishing the MICs of all {pairs} pairs is, in total,"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoredPairs(Published):
     """Scores of pairs of columns, each with noise of the same scale.
@@ -99,11 +106,19 @@ class ScoredPairs(Published):
         that were named beforehand. Pairs selected for their strength among many tend to
         have scored above their MIC*, which no interval here corrects.
         """
-        evidence = uncertainty.Evidence.of_noise(self, self.mechanism, self._noise)
+        evidence = self._evidence()
         return tuple(
             evidence.interval(value, estimate, level)
             for value, estimate in zip(self.values, self.estimates, strict=True)
         )
+
+    @property
+    def unrelated(self) -> float | None:
+        """The median score of unrelated columns, simulated; None where it is not known."""
+        return uncertainty.unrelated(self._evidence)
+
+    def _evidence(self) -> uncertainty.Evidence:
+        return uncertainty.Evidence.of_noise(self, self.mechanism, self._noise)
 
     def known_estimates(self) -> uncertainty.KnownEstimates:
         """Return the estimates with their intervals for a display, or why there are none."""
@@ -197,10 +212,11 @@ class Screening(ScoredPairs):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the result."""
         if len(self.pairs) == self.candidates:
-            return self._promise(f"The MIC of all {self.candidates} pairs, together, is")
+            return self._promise(_publishing(self.candidates))
+        selected = f"these {len(self.pairs)}" if len(self.pairs) > 1 else "this one"
+        theirs = "their MICs" if len(self.pairs) > 1 else "its MIC"
         return self._promise(
-            f"The choice of {len(self.pairs)} of {self.candidates} pairs, with the MIC of the "
-            "chosen, together, is"
+            f"Selecting {selected} of {self.candidates} pairs and publishing {theirs} is, in total,"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -278,7 +294,7 @@ class PairwiseRelease(ScoredPairs):
     @property
     def guarantee(self) -> str:
         """The sentence that may be printed beside the numbers."""
-        return self._promise(f"The MIC of all {len(self.values)} pairs, together, is", self.delta)
+        return self._promise(_publishing(len(self.values)), self.delta)
 
     @property
     def matrix(self) -> NDArray[np.float64]:

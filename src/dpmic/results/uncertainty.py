@@ -91,6 +91,17 @@ class Evidence:
         return min(low, estimate), max(high, estimate)
 
 
+def unrelated(find: Callable[[], Evidence]) -> float | None:
+    """Return the median score of unrelated columns without noise; None where it is not known.
+
+    It follows from what is public: the mechanism, n, epsilon and the grids.
+    """
+    try:
+        return float(find().scores.median[0])
+    except ParameterError:
+        return None
+
+
 def _default_grids(mechanism: str, n: int, epsilon: float) -> dict[str, Any]:
     """Return the parameters whose scores were measured."""
     if mechanism == "capped-laplace":
