@@ -110,18 +110,18 @@ def choose(
             "nominal columns are proved for capped-laplace and micr-laplace alone",
             with_code("leave out the mechanism, or the column"),
         )
-    own = set(kind.__dataclass_fields__)
+    own = list(kind.__dataclass_fields__)
     if not kind.needs_bounds and terms.gaps.rule != "scatter":
         own.remove("bounds")
     if kind.needs_bounds and isinstance(source, Counting):
         bounds = source.bounds(bounds)
     given = options if bounds is None else {**options, "bounds": in_order(bounds, source)}
-    unknown = sorted(given.keys() - own)
+    unknown = sorted(given.keys() - set(own))
     if unknown:
         raise ParameterError(
             f"{unknown[0]} = {safe_repr(given[unknown[0]])}",
             f"{name} has no such option",
-            f"its options are {', '.join(option for option in fields if option in own)}",
+            f"its options are {', '.join(own)}",
         )
     if kind.needs_bounds:
         given = {"bounds": None, **given}  # the mechanism refuses None
