@@ -223,7 +223,7 @@ WRONG = {
     "no epsilon": ("epsilon = 1.0\n", "", "privacy.epsilon: it is missing", "epsilon = 1.0"),
     "epsilon": ("1.0", '"1"', "line 8, epsilon = '1': epsilon must be a real", "pass a number"),
     "negative": ("1.0", "-1", "line 8, epsilon = -1.0: epsilon must be finite", "pass epsilon = 1"),
-    "large": ("1.0", "20", "line 8, epsilon = 20", "allow_large_epsilon = true if that"),
+    "large": ("1.0", "20", "line 8, epsilon = 20", "allow_large_epsilon = true if you"),
     "no question": ('ask = "strongest pairs"\n', "", "question.ask: it is missing", '"one pair"'),
     "a question": ('"strongest pairs"', '"strong pairs"', "line 12, ask = ", "'strongest pairs'"),
     "no top": ("top = 2", "", "question.top: it is missing", "write top = 5"),
