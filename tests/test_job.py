@@ -237,7 +237,7 @@ WRONG = {
     "mechanism": ("top = 2", 'top = 2\nmechanism = "laplace"', "no such choice", "'micr-laplace'"),
     "ranks": ("top = 2", 'top = 2\nmechanism = "mice-laplace"', "fixed beforehand", "put #"),
     "axes": ("top = 2", 'top = 2\naxes = "log"', "axes = 'log': there is no such", "'any'"),
-    "cap": ("top = 2", "top = 2\ncap = 1", "cap = 1: it is a multiple", "pass cap = 5"),
+    "cap": ("top = 2", "top = 2\ncap = 1", "cap = 1: cap must be a multiple", "pass cap = 5"),
     "B": ("top = 2", "top = 2\nB = 1", "B = 1: the smallest grid", "pass B of"),
     "c": ("top = 2", "top = 2\nc = 0", "c = 0: a master needs", "pass c >= 1"),
     "split": ("top = 2", "top = 2\nsplit = 2", "split = 2: it is a share", "split = 0.8"),
