@@ -23,7 +23,7 @@ INSTEAD = {
     r"is nobody|by nobody": "rewrite: nobody is not a person",
     r"whoever": "anyone who, or name the person",
     r"as likely or (?:as )?unlikely": "changes the probability of any result by at most a factor",
-    r"[;,.] public are": "Public: ...",
+    r"(?<=[;,.]\s)public are": "Public: ...",
     r"of the chosen": "of the selected pairs",
     r"chance alone gives": "by chance, unrelated columns score a little above 0",
     r"(?:holds?|held) it for": "was 1% sure",
