@@ -238,7 +238,7 @@ REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
     ("options", "words"),
     [
         ({"top": 11}, "top = 11: there are only 10 pairs; pass at most 10"),
-        ({"top": 5, "target": "age"}, "top = 5: there are 4 pairs"),
+        ({"top": 5, "target": "age"}, "top = 5: there are only 4 pairs"),
         ({"top": 0}, "top = 0"),
         ({"top": 1.5}, "top = 1.5"),
         ({"top": True}, "top = True"),
