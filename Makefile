@@ -11,7 +11,7 @@ BUILT_OF := pyproject.toml CMakeLists.txt $(wildcard src/dpmic/_kernels/native/*
 NATIVE ?= $(if $(shell command -v $(CXX) 2>/dev/null),required,auto)
 .venv/demo.done: NATIVE = auto
 
-.PHONY: help demo check test test-full test-lowest lint docs bench bench-scale bench-synthetic audit clean
+.PHONY: help demo check test test-full test-lowest lint docs gallery bench bench-scale bench-synthetic audit clean
 
 help:
 	@echo "make demo       install into .venv, screen a real survey privately, write demo.html"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-lowest  run the tests of make test with the lowest versions that pyproject.toml allows"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation into site/index.html"
+	@echo "make gallery    run the examples of the gallery, and write their pages, notebooks and figures"
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make bench-scale  count 10^8 rows, beside DuckDB and Spark (4 GB of disk, minutes)"
 	@echo "make bench-synthetic  compare errors with private synthetic data, MST of dpmm (15 minutes)"
@@ -65,6 +66,9 @@ lint: .venv/test.done
 docs: .venv/docs.done
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "dpmic: open site/index.html"
+
+gallery: .venv/test.done
+	@$(BIN)/python docs/gallery/build.py
 
 bench: .venv/full.done
 	@$(BIN)/python benchmarks/peers.py

@@ -111,10 +111,11 @@ def _draw_bands(across: Floats, up: Floats, edges: Floats, ax: Axes, *, upright:
     band = np.searchsorted(edges[1:-1], across, side="right")
     held = [i for i in range(edges.size - 1) if np.any(band == i)]
     low, middle, high = np.array([np.quantile(up[band == i], (0.25, 0.5, 0.75)) for i in held]).T
-    left, right = edges[held], edges[np.array(held) + 1]
+    ends = [np.quantile(across[band == i], (0.05, 0.5, 0.95)) for i in held]
+    left, centre, right = np.array(ends).T  # where most records are: beyond may be lone ones
     along, beside = (ax.hlines, ax.vlines) if upright else (ax.vlines, ax.hlines)
     halo = [withStroke(linewidth=4, foreground="white", alpha=0.8)]
-    beside((left + right) / 2, low, high, color=INK, linewidth=1, path_effects=halo, zorder=3)
+    beside(centre, low, high, color=INK, linewidth=1, path_effects=halo, zorder=3)
     along(middle, left, right, color=INK, linewidth=2.2, path_effects=halo, zorder=3)
 
 
