@@ -21,7 +21,7 @@ factors = [1, 3, 10, 30, 100, 1000]
 def values(axes, factor):
     """Release 20 times with bounds that are so many times too wide."""
     bounds = ((0, 45 * factor), (0, 25 * factor))
-    return [dpmic.release(x, y, bounds=bounds, epsilon=1, axes=axes).value for _ in range(20)]
+    return [dpmic.release(x, y, bounds=bounds, epsilon=0.1, axes=axes).value for _ in range(20)]
 
 
 published = {axes: [values(axes, factor) for factor in factors] for axes in ("any", "linear")}
@@ -38,7 +38,9 @@ with style():
         ax.annotate(
             label, (factors[-2], middle[-2]), (0, 10), textcoords="offset points", color=colour
         )
-    ax.set(xscale="log", ylim=(0, 1), xlabel="times too wide", ylabel="published MIC, epsilon = 1")
+    ax.set(
+        xscale="log", ylim=(0, 1), xlabel="times too wide", ylabel="published MIC, epsilon = 0.1"
+    )
     ax.set_xticks(factors, [f"{factor:,}" for factor in factors])
     ax.set_title("age and yrs_married")
 

@@ -14,6 +14,7 @@ import dpmic
 from dpmic.plots import style
 
 economy = sm.datasets.macrodata.load_pandas().data  # United States, by quarter, 1959 to 2009
+economy = economy.rename(columns={"cpi": "price index", "tbilrate": "interest rate"})
 scores = dpmic.pairwise(economy, pearson=True)
 table = scores.to_frame().sort_values("nonlinearity", ascending=False)
 table[["x", "y", "mic", "pearson"]].head(4).round(2)
@@ -29,7 +30,7 @@ with style():
     for ax, (x, y, data) in zip(
         axes,
         [
-            ("cpi", "tbilrate", economy),
+            ("price index", "interest rate", economy),
             ("flavanoids", "color_intensity", wine),
         ],
     ):

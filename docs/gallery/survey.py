@@ -26,11 +26,11 @@ bounds = {  # from the questionnaire, not from the answers
 }
 
 # %% [markdown]
-# The plan says what to expect and looks at nothing. With epsilon = 1 the noise on each of six
+# The plan says what to expect and looks at nothing. With epsilon = 1 the noise on each of four
 # values should be small:
 
 # %%
-dpmic.plan(n=6366, epsilon=1, candidates=28, top=6)
+dpmic.plan(n=6366, epsilon=1, candidates=28, top=4)
 
 # %% [markdown]
 # A ledger keeps account: it refuses what would exceed the budget, and answers a repeated query
@@ -38,7 +38,7 @@ dpmic.plan(n=6366, epsilon=1, candidates=28, top=6)
 
 # %%
 ledger = dpmic.Ledger("survey.ledger", epsilon=2)
-found = dpmic.screen(answers, bounds=bounds, epsilon=1, top=6, ledger=ledger, dataset="fair-1978")
+found = dpmic.screen(answers, bounds=bounds, epsilon=1, top=4, ledger=ledger, dataset="fair-1978")
 found.plot()
 
 # %%
@@ -56,7 +56,7 @@ print(published)
 print(f"left of the budget: {ledger.remaining:.2f}")
 
 # %% [markdown]
-# **What to see.** Six of 28 pairs are named, with a 95% interval for the noise in each value. Age
+# **What to see.** Four of 28 pairs are named, with a 95% interval for the noise in each value. Age
 # and years married lead by far. Nothing else about the survey was published, and the ledger keeps
 # what was spent. For your own table, a [job file](../guides/job-file.md) takes you through the
 # same steps.
