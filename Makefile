@@ -21,7 +21,7 @@ help:
 	@echo "make test-lowest  run the tests of make test with the lowest versions that pyproject.toml allows"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation into site/index.html"
-	@echo "make gallery    run the examples of the gallery, and write their pages, notebooks and figures"
+	@echo "make gallery    run the examples of the gallery, and write their pages, notebooks and figures (2 minutes)"
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make bench-scale  count 10^8 rows, beside DuckDB and Spark (4 GB of disk, minutes)"
 	@echo "make bench-synthetic  compare errors with private synthetic data, MST of dpmm (15 minutes)"

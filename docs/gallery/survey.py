@@ -1,10 +1,10 @@
 # %% [markdown]
 # # How do I publish from a survey without exposing anyone?
 #
-# A survey of 6,366 married women (Fair 1978) asked for their age, children, religion and affairs.
-# We publish which answers are related, and how strongly. Replacing one woman's answers barely
-# changes how likely any result is. The steps are always the same: fix the bounds, plan, release
-# once, and print the guarantee.
+# A survey of 6,366 married women (Fair 1978) asked for their age, children, religion and work. We
+# publish which answers are related, and how strongly. Differential privacy bounds what replacing
+# one woman's answers can change: the probability of any result, by a factor that epsilon sets. The
+# steps are always the same: fix the bounds, plan, release once, and print the guarantee.
 
 # %%
 import textwrap
@@ -14,7 +14,7 @@ import statsmodels.api as sm
 import dpmic
 
 answers = sm.datasets.fair.load_pandas().data
-bounds = {  # from the questionnaire, not from the answers
+bounds = {  # from the codes of the questionnaire, not from the answers
     "rate_marriage": (1, 5),
     "age": (17, 42),
     "yrs_married": (0, 23),
@@ -52,11 +52,12 @@ x, y = found.pairs[0]
 published = dpmic.release(
     x, y, data=answers, bounds=(bounds[x], bounds[y]), epsilon=1, ledger=ledger, dataset="fair-1978"
 )
-print(published)
+low, high = published.interval()
+print(f"MIC of {x} and {y}: {published.value:.3f}, noise interval {low:.3f} to {high:.3f}")
 print(f"left of the budget: {ledger.remaining:.2f}")
 
 # %% [markdown]
 # **What to see.** Four of 28 pairs are named, with a 95% interval for the noise in each value. Age
-# and years married lead by far. Nothing else about the survey was published, and the ledger keeps
-# what was spent. For your own table, a [job file](../guides/job-file.md) takes you through the
-# same steps.
+# and years married lead by far. The second release has a narrower interval: all of its epsilon goes
+# to one value. Nothing else about the survey was published, and the ledger keeps what was spent.
+# For your own table, a [job file](../guides/job-file.md) takes you through the same steps.
