@@ -154,7 +154,7 @@ def test_a_fault_of_ours_is_one_line_without_its_words(run, monkeypatch):
     for given in (["score", "people.csv", "a", "b"], ["score", "--debug", "people.csv", "a", "b"]):
         code, out, err = run(*given)
         assert (code, out) == (2, "")
-        assert err.splitlines()[-1].startswith("dpmic: ZeroDivisionError: this is a fault of dpmic")
+        assert err.splitlines()[-1].startswith("dpmic: ZeroDivisionError: this is a bug in dpmic")
         assert ("Traceback" in err) == ("--debug" in given)
 
 

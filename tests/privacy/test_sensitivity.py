@@ -153,7 +153,7 @@ def test_bounds_are_monotone_and_at_most_one():
         (lambda: sensitivity.micr(2.0), "n = 2.0: n must be an integer"),
         (lambda: sensitivity.micr(True), "n = True"),
         (lambda: sensitivity.mice("9", 9), "n = '9'"),
-        (lambda: sensitivity.rounding(2**40 + 1, 9), "proof of rounding"),
+        (lambda: sensitivity.rounding(2**40 + 1, 9), "rounding proof"),
         (lambda: sensitivity.micr(9, 3), "2 x 2"),
         (lambda: sensitivity.mice(9, 3.99), "2 x 2"),
         (lambda: sensitivity.mice(9, None), "B = None"),

@@ -80,7 +80,7 @@ def test_repr_and_html(score):
     assert repr(score).startswith(f"Score(mice: mic={score.mic:.6g}, n=200, B=24.0225, c=15, grid=")
     html = score._repr_html_()
     assert f"<td>{score.mic:.4f}</td>" in html
-    assert html.count("<tr>") == html.count("</tr>") == 8
+    assert html.count("<tr>") == html.count("</tr>") == 7
 
 
 def test_axes_name_the_entries(score):

@@ -26,8 +26,8 @@ from dpmic.errors import DpmicError, InputError, ParameterError
 UNBROKEN = 20
 """Characters of a cell that stay in one line, however narrow the terminal is."""
 
-KEPT = "the ledger keeps this release: the same command gives it again at no cost"
-LOST = "its epsilon is spent and no ledger keeps it"
+KEPT = "the ledger keeps this release: the same command shows it again at no cost"
+LOST = "its epsilon is spent, and no ledger stored the result"
 
 Form = StrEnum("Form", ["table", "json", "csv"])
 
@@ -133,7 +133,7 @@ def _load() -> None:
 
 def _is_number(text: str) -> bool:
     """Return whether a cell is aligned to the right."""
-    return text in ("", "-") or text.lstrip("-+").replace(",", "")[:1].isdigit()
+    return text in ("", "-") or text.lstrip("<-+").replace(",", "")[:1].isdigit()
 
 
 @contextmanager

@@ -28,12 +28,14 @@ from dpmic.plots._style import (
     shades,
     style,
 )
+from dpmic.results.relation import ceiling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpmic import results
     from dpmic.data import Pair
+    from dpmic.parameters.chance import Unrelated
 
 MOST_LINES = 15
 """Lines of a grid that leave the points visible; parts of a finer grid are merged into bands."""
@@ -189,14 +191,16 @@ class Bar(NamedTuple):
     ends: tuple[float, float]
 
 
-def draw_bars(rows: Sequence[Bar], unrelated: float | None, label: str, ax: Axes | None) -> Axes:
+def draw_bars(
+    rows: Sequence[Bar], unrelated: Unrelated | None, label: str, ax: Axes | None
+) -> Axes:
     """Draw values from 0 to 1 with intervals, the first on top, and write them beside."""
     ax = ax or new_axes(6.8, 1.6 + 0.3 * len(rows))
     note = f"{label}, with the 95% interval of its noise"
     digits = 3 if min(high - low for _, _, (low, high) in rows) < NARROW else 2
-    if unrelated is not None and unrelated >= 0.01:
-        ax.axvspan(0, unrelated, color=PALE, linewidth=0)
-        note += f"; grey: unrelated columns score about {unrelated:.2f}"
+    if unrelated is not None:
+        ax.axvspan(0, unrelated.most, color=PALE, linewidth=0)
+        note += f"; grey: unrelated columns score up to {ceiling(unrelated.most)}"
     for place, (_, value, (low, high)) in enumerate(rows):
         ax.plot([0, value], [place, place], color=LINE, linewidth=0.8)
         ax.plot(

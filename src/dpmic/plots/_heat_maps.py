@@ -70,7 +70,7 @@ def heat_map(published: results.HistogramRelease, ax: Axes | None) -> Axes:
 
 
 @style()
-def matrix(result: results.Pairwise, unrelated: float, ax: Axes | None) -> Axes:
+def matrix(result: results.Pairwise, ax: Axes | None) -> Axes:
     """Draw a heat map of all pairs of one table, or of two; grey where it may be chance."""
     others = result.names if result.others is None else result.others
     kept = np.ones(result.mic.shape, bool)
@@ -80,8 +80,9 @@ def matrix(result: results.Pairwise, unrelated: float, ax: Axes | None) -> Axes:
         below += f"; grey: not significant (q > {SIGNIFICANT})"
     colours = result.arranged(kept.astype(np.float64)) > 0
     cells = _Cells(result.matrix, colours, result.names, others)
+    floor = result.unrelated.most if result.unrelated else 0.0
     half, label = result.others is None, STATISTICS.get(result.statistic, result.statistic)
-    ax = _draw_cells(cells.clustered(symmetric=half), unrelated, label, half, ax)
+    ax = _draw_cells(cells.clustered(symmetric=half), floor, label, half, ax)
     head(ax, f"{label} of all pairs" if half else f"{label} of two tables", below)
     return ax
 
@@ -98,7 +99,8 @@ def private_matrix(published: results.PairwiseRelease, ax: Axes | None) -> Axes:
         return ax
     values, names = published.matrix, published.names
     cells = _Cells(values, ~np.isnan(values), names, names)
-    floor = (published.unrelated or 0.0) + published.half_width
+    chance = published.unrelated.most if published.unrelated else 0.0
+    floor = chance + published.half_width
     ax = _draw_cells(cells.clustered(symmetric=True), floor, "MIC, with noise", True, ax)
     within = f"95% of the noise lies within {published.half_width:.2g}"
     head(ax, f"MIC of all {len(published.values):,} pairs", f"{cost(published)}\n{within}")
@@ -164,7 +166,7 @@ def _draw_cells(cells: _Cells, floor: float, label: str, half: bool, ax: Axes | 
         edges = np.arange(l + 1) - 0.5, np.arange(m + 1) - 0.5
         plain = ListedColormap([PALE])
         ax.pcolor(*edges, grey, cmap=plain, hatch="////", edgecolor="white", linewidth=0)
-    bar = colour_bar(ax, image, f"{label}; lightest: like unrelated columns")
+    bar = colour_bar(ax, image, f"{label}; lightest: like unrelated columns" if floor else label)
     ticks = [tick for tick in (0.2, 0.4, 0.6, 0.8, 1.0) if tick > floor + 0.07]
     bar.set_ticks([floor, *ticks], labels=[f"\u2264 {floor:.2f}", *(f"{t:g}" for t in ticks)])
     width, height = ax.bbox.width / ax.figure.dpi, ax.bbox.height / ax.figure.dpi
