@@ -11,7 +11,7 @@ BUILT_OF := pyproject.toml CMakeLists.txt $(wildcard src/dpmic/_kernels/native/*
 NATIVE ?= $(if $(shell command -v $(CXX) 2>/dev/null),required,auto)
 .venv/demo.done: NATIVE = auto
 
-.PHONY: help demo check test test-full test-lowest lint docs dist bench bench-scale bench-synthetic audit clean
+.PHONY: help demo check test test-full test-lowest lint docs gallery dist bench bench-scale bench-synthetic audit clean
 
 help:
 	@echo "make demo       install into .venv, screen a real survey privately, write demo.html"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-lowest  run the tests of make test with the lowest versions that pyproject.toml allows"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation into site/index.html"
+	@echo "make gallery    run the examples of the gallery, and write their pages, notebooks and figures (2 minutes)"
 	@echo "make dist       build what a release consists of into dist/, install the wheel in a fresh environment"
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make bench-scale  count 10^8 rows, beside DuckDB and Spark (4 GB of disk, minutes)"
@@ -66,6 +67,9 @@ lint: .venv/test.done
 docs: .venv/docs.done
 	@said=$$($(BIN)/python -m zensical build --clean --strict 2>&1) || { echo "$$said"; exit 1; }
 	@echo "dpmic: open site/index.html"
+
+gallery: .venv/test.done
+	@$(BIN)/python docs/gallery/build.py
 
 # The archive of sources, the wheel of this platform, and the one without the extension that serves all others.
 TRY := import dpmic; x = range(-50, 51); print("dpmic", dpmic.__version__, dpmic.mice(x, [v * v for v in x]).mic)

@@ -122,7 +122,9 @@ def test_plot_draws_the_value_and_its_interval():
     assert point.get_xdata()[0] == published.value
     value, interval, known = (text.get_text() for text in ax.texts)
     low, high = published.interval(0.95)
-    assert (value, interval) == (f"{published.value:.2f}", f"{low:.2f} to {high:.2f}")
+    digits = 3 if high - low < 0.02 else 2
+    assert value == f"{published.value:.{digits}f}"
+    assert interval == f"{low:.{digits}f} to {high:.{digits}f}"
     assert f"epsilon = {published.epsilon:g}" in known
 
 

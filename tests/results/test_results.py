@@ -159,12 +159,19 @@ def test_a_fine_grid_is_drawn_as_bands(waves, turned):
     medians = medians[medians[:, 0, int(not turned)] == medians[:, 1, int(not turned)]]
     assert 10 <= len(medians) <= 15
     own, other = (y, x) if turned else (x, y)
-    for (a, b), middle in zip(
-        medians[:, :, int(turned)], medians[:, 0, int(not turned)], strict=True
+    segments = medians[:, :, int(turned)]
+    cuts = np.array([-np.inf, *(score.grid.y if turned else score.grid.x), np.inf])
+    begins, ends = np.r_[-np.inf, segments[:-1, 1]], np.r_[segments[1:, 0], np.inf]
+    for (a, b), least, most, drawn_at in zip(
+        segments, begins, ends, medians[:, 0, int(not turned)], strict=True
     ):
-        inside = (own >= a) & ((own < b) | (b == own.max()))
-        assert middle == np.median(other[inside])
-        assert 1 / 30 < inside.mean() < 1 / 8
+        inside = [
+            (own >= low) & (own < high)
+            for low in cuts[(cuts >= least) & (cuts <= a)]
+            for high in cuts[(cuts >= b) & (cuts <= most)]
+        ]
+        (band,) = (i for i in inside if np.median(other[i]) == drawn_at)
+        assert 1 / 30 < band.mean() < 1 / 8
     assert f"{len(medians)} bands" in drawn.texts[0].get_text()
 
 

@@ -46,6 +46,9 @@ MOST_POINTS = 5_000
 REPEATED, LARGEST_DOT = 4, 260
 """Points that are repeated so often on average become one dot: its area, in points, is theirs."""
 
+NARROW = 0.02
+"""Intervals that are narrower than this are written with three decimals."""
+
 BINS = 50
 
 Floats = NDArray[np.float64]
@@ -113,10 +116,11 @@ def _draw_bands(across: Floats, up: Floats, edges: Floats, ax: Axes, *, upright:
     band = np.searchsorted(edges[1:-1], across, side="right")
     held = [i for i in range(edges.size - 1) if np.any(band == i)]
     low, middle, high = np.array([np.quantile(up[band == i], (0.25, 0.5, 0.75)) for i in held]).T
-    left, right = edges[held], edges[np.array(held) + 1]
+    ends = [np.quantile(across[band == i], (0.05, 0.5, 0.95)) for i in held]
+    left, centre, right = np.array(ends).T  # where most records are: beyond may be lone ones
     along, beside = (ax.hlines, ax.vlines) if upright else (ax.vlines, ax.hlines)
     halo = [withStroke(linewidth=4, foreground="white", alpha=0.8)]
-    beside((left + right) / 2, low, high, color=INK, linewidth=1, path_effects=halo, zorder=3)
+    beside(centre, low, high, color=INK, linewidth=1, path_effects=halo, zorder=3)
     along(middle, left, right, color=INK, linewidth=2.2, path_effects=halo, zorder=3)
 
 
@@ -193,20 +197,24 @@ def draw_bars(
     """Draw values from 0 to 1 with intervals, the first on top, and write them beside."""
     ax = ax or new_axes(6.8, 1.6 + 0.3 * len(rows))
     note = f"{label}, with the 95% interval of its noise"
+    digits = 3 if min(high - low for _, _, (low, high) in rows) < NARROW else 2
     if unrelated is not None:
         ax.axvspan(0, unrelated.most, color=PALE, linewidth=0)
         note += f"; grey: unrelated columns score up to {ceiling(unrelated.most)}"
     for place, (_, value, (low, high)) in enumerate(rows):
         ax.plot([0, value], [place, place], color=LINE, linewidth=0.8)
-        ax.plot([low, high], [place, place], color=BLUE, linewidth=10, alpha=0.3)
-        ax.plot([value], [place], "o", color=BLUE, markersize=5.5)
-        ax.text(1.05, place, f"{value:.2f}", va="center", weight="bold")
-        ax.text(1.16, place, f"{low:.2f} to {high:.2f}", va="center", color=MUTED)
+        ax.plot(
+            [low, high], [place, place], color=BLUE, linewidth=11, alpha=0.35, solid_capstyle="butt"
+        )
+        ax.plot([value], [place], "o", color=BLUE, markersize=5)
+        ax.text(1.05, place, f"{value:.{digits}f}", va="center", weight="bold")
+        interval = f"{low:.{digits}f} to {high:.{digits}f}"
+        ax.text(1.18, place, interval, va="center", color=MUTED)
     named = [place for place, row in enumerate(rows) if row.name]
     ax.set_yticks(named, [rows[place].name for place in named])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xlim(0, 1.42)
+    ax.set_xlim(0, 1.5)
     ax.set_xticks(np.linspace(0, 1, 6))
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_bounds(0, 1)
