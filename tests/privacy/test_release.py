@@ -192,7 +192,7 @@ def test_one_row_for_each_person():
     published = ask(person="who")
     assert published.n == 100
     assert published.person == "who"
-    assert "replacing one person's record (who; only the first of each counts) changes" in (
+    assert "replacing one person's record (who; only their first record counts) changes" in (
         published.guarantee
     )
     first = FRAME.groupby("who").first()

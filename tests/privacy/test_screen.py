@@ -218,7 +218,7 @@ def test_constant_columns_score_nothing_and_are_screened():
 def test_one_row_for_each_person():
     published = ask(person="who")
     assert published.n == PEOPLE // 4
-    assert "one person's record (who; only the first of each counts)" in published.guarantee
+    assert "one person's record (who; only their first record counts)" in published.guarantee
     assert ask(pl.from_pandas(FRAME), person="who").n == PEOPLE // 4
     assert ask(MATRIX, bounds=[(0, 1)] * 5, person=FRAME.who.to_numpy()).n == PEOPLE // 4
     assert ask(person=FRAME.who.tolist()).n == PEOPLE // 4

@@ -138,7 +138,7 @@ def _is_number(text: str) -> bool:
 
 @contextmanager
 def stdout() -> Iterator[None]:
-    """Let everything inside be written, or say why not; a closed pipe is nobody's fault."""
+    """Let everything inside be written, or say why not; a closed pipe is not an error."""
     _refuse_closed()
     try:
         yield
@@ -184,7 +184,9 @@ class Printing:
     def check(self) -> None:
         """Check the outputs before any work is done and anything is spent."""
         if self.as_json and self.as_csv:
-            raise ParameterError("--json --csv", "there is one output", "leave one of both out")
+            raise ParameterError(
+                "--json --csv", "there is only one output", "leave out one of the two"
+            )
         _refuse_closed()
         if self.form is Form.table:
             _load()

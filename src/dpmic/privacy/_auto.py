@@ -110,13 +110,13 @@ def choose(
             "nominal columns are proved for capped-laplace and micr-laplace alone",
             with_code("leave out the mechanism, or the column"),
         )
-    own = list(kind.__dataclass_fields__)
+    own = dict.fromkeys(kind.__dataclass_fields__)
     if not kind.needs_bounds and terms.gaps.rule != "scatter":
-        own.remove("bounds")
+        del own["bounds"]
     if kind.needs_bounds and isinstance(source, Counting):
         bounds = source.bounds(bounds)
     given = options if bounds is None else {**options, "bounds": in_order(bounds, source)}
-    unknown = sorted(given.keys() - set(own))
+    unknown = sorted(given.keys() - own.keys())
     if unknown:
         raise ParameterError(
             f"{unknown[0]} = {safe_repr(given[unknown[0]])}",

@@ -110,7 +110,7 @@ def page(
     Raises
     ------
     ParameterError
-        If the result is of another kind, or points or a ledger do not belong to it.
+        If there is no page for this result, or if points or a ledger do not belong to it.
 
     Examples
     --------

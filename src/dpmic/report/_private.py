@@ -295,7 +295,7 @@ def _heat(result: PairwiseRelease) -> Part:
 
 
 def _counts(result: HistogramRelease) -> str:
-    """Return the histogram in numbers, y upwards, for who cannot see the figure."""
+    """Return the histogram in numbers, smallest y first, for people who cannot see the figure."""
     first, second = result.names
     places = [f"{low:.6g} to {high:.6g}" for low, high in itertools.pairwise(result.x_edges)]
     columns = [Column(f"{second}, by {first}", numeric=False), *map(Column, places)]

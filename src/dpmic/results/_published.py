@@ -43,14 +43,14 @@ class PrivacyUnit:
         >>> for unit in (PrivacyUnit(), PrivacyUnit("patient"), PrivacyUnit("patient", 5)):
         ...     print(unit.replacing)
         replacing one record
-        replacing one person's record (patient; only the first of each counts)
+        replacing one person's record (patient; only their first record counts)
         replacing all records of one person (patient; only the first 5 of each count)
         """
         if self.person is None:
             several = f"all records of one person, at most {self.rows},"
             return f"replacing {'one record' if self.rows == 1 else several}"
         if self.rows == 1:
-            return f"replacing one person's record ({self.person}; only the first of each counts)"
+            return f"replacing one person's record ({self.person}; only their first record counts)"
         first = f"only the first {self.rows} of each count"
         return f"replacing all records of one person ({self.person}; {first})"
 

@@ -100,7 +100,7 @@ class Grid:
     y: tuple[float, ...] | tuple[str, ...]
 
     def counts(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-        """Count points in the cells: rows follow y upwards, columns follow x to the right.
+        """Count points in the cells: rows follow increasing y, columns increasing x.
 
         Values of a nominal column that are none of its categories are left out.
         """
@@ -117,7 +117,7 @@ class Grid:
 
 
 def is_nominal(parts: tuple[float, ...] | tuple[str, ...]) -> TypeGuard[tuple[str, ...]]:
-    """Tell whether an axis of a grid has labels, and no cuts."""
+    """Return whether an axis of a grid has labels in place of cuts."""
     return bool(parts) and isinstance(parts[0], str)
 
 
