@@ -159,7 +159,7 @@ def null(test: results.IndependenceTest, ax: Axes | None) -> Axes:
 @style()
 def release(published: results.Release, ax: Axes | None) -> Axes:
     """Draw a published value with its noise interval on [0, 1]."""
-    ax = ax or new_axes(6.4, 1.9)
+    ax = ax or new_axes(6.4, 2.1)
     row = Bar("", published.value, published.interval(0.95))
     draw_bars([row], by_chance(published), published.statistic.upper(), ax)
     head(ax, " and ".join(map(literal, published.names)), cost(published))
@@ -197,12 +197,12 @@ def by_chance(published: results.Release | results.Screening | results.PairwiseR
 
 def draw_bars(rows: Sequence[Bar], chance: float, label: str, ax: Axes | None) -> Axes:
     """Draw values from 0 to 1 with intervals, the first on top, and write them beside."""
-    ax = ax or new_axes(6.8, 1.6 + 0.3 * len(rows))
+    ax = ax or new_axes(6.8, 1.8 + 0.3 * len(rows))
     note = f"{label}, with the 95% interval of its noise"
     digits = 3 if min(high - low for _, _, (low, high) in rows) < NARROW else 2
     if chance:
         ax.axvspan(0, chance, color=PALE, linewidth=0)
-        note += f"; grey: unrelated columns score up to {ceiling(chance)}"
+        note += f"\ngrey: unrelated columns score up to {ceiling(chance)}"
     for place, (_, value, (low, high)) in enumerate(rows):
         ax.plot([0, value], [place, place], color=LINE, linewidth=0.8)
         ax.plot(
