@@ -95,7 +95,7 @@ def test_from_a_table_to_a_private_result(run, tmp_path):
     assert out.startswith("Rehearsal on made-up data. ")
     code, out, err = run("run", JOB, "--yes")
     assert code == 0
-    assert out.startswith("Private scores of pairs, for epsilon = 1 together")
+    assert out.startswith("Private scores of pairs, for epsilon = 1 in total")
     assert (tmp_path / REPORT).exists()
     assert dpmic.Ledger("people.ledger").spent == pytest.approx(1)
 

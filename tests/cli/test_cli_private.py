@@ -312,7 +312,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
         patch.setattr("dpmic.report.save", full)
         code, printed, err = run(*given, "--report", "r.html")
     assert code == 2
-    assert "the ledger keeps this release: the same command gives it again at no cost" in err
+    assert "the ledger keeps this release: the same command shows it again at no cost" in err
     assert json.loads(printed)["epsilon"] == pytest.approx(1)  # the other output got it
     code, again, _ = run(*given, "--report", "r.html")
     assert code == 0

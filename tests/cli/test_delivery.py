@@ -163,7 +163,7 @@ def test_what_cannot_be_printed_is_in_the_report(run, ledger, monkeypatch, tmp_p
     assert "the ledger keeps this release" in last
     assert "it is in r.html" in last
     code, _, err = run(*RELEASE, *SURE, "--report", "other.html")
-    assert "its epsilon is spent and no ledger keeps it; it is in other.html" in err
+    assert "its epsilon is spent, and no ledger stored it; it is in other.html" in err
     assert "somebody's data" not in err
 
 
@@ -174,7 +174,7 @@ def test_what_is_nowhere_else_is_printed_on_stderr(run, monkeypatch, show):
     assert (code, out) == (2, "")
     *_, result, line = err.splitlines()
     assert dpmic.Release.from_json(result).n == commands.N
-    assert line.endswith("its epsilon is spent and no ledger keeps it; it is printed above.")
+    assert line.endswith("its epsilon is spent, and no ledger stored it; it is printed above.")
 
 
 @pytest.mark.parametrize("kept", [LEDGER, ("--report", "r.html")])
@@ -191,7 +191,7 @@ def test_a_report_that_fails_without_a_ledger(run, monkeypatch):
     code, out, err = run(*RELEASE, *SURE, "--json", "--report", "r.html")
     assert code == 2
     assert json.loads(out)["n"] == commands.N
-    assert err.endswith("its epsilon is spent and no ledger keeps it; it was printed.\n")
+    assert err.endswith("its epsilon is spent, and no ledger stored it; it was printed.\n")
 
 
 def test_two_failures_do_not_hide_each_other(run, monkeypatch):
@@ -366,7 +366,7 @@ def test_a_test_shows_chance_and_the_points(run, tmp_path):
     code, _, _ = run("test", "people.csv", "a", "b", "--permutations", "99", "--report", "t.html")
     assert code == 0
     page = (tmp_path / "t.html").read_text()
-    assert "TICe of the permutations" in page
+    assert "TICe of shuffled, unrelated records" in page
     assert "Each dot is a record" in page
 
 

@@ -20,7 +20,7 @@ from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import demonstration, page
 from dpmic.report._charts import MOST_COLUMNS, MOST_LINES, MOST_POINTS, TURNS, Axis
-from dpmic.report._columns import described
+from dpmic.report._meanings import described
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Release
 from dpmic.results.relation import ceiling

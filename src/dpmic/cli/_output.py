@@ -27,7 +27,7 @@ UNBROKEN = 20
 """Characters of a cell that stay in one line, however narrow the terminal is."""
 
 KEPT = "the ledger keeps this release: the same command shows it again at no cost"
-LOST = "its epsilon is spent, and no ledger stored the result"
+LOST = "its epsilon is spent, and no ledger stored it"
 
 Form = StrEnum("Form", ["table", "json", "csv"])
 

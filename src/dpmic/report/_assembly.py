@@ -18,7 +18,7 @@ from dpmic.errors import ParameterError, safe_repr
 from dpmic.report import _plain, _private
 from dpmic.report import _words as words
 from dpmic.report._charts import meter
-from dpmic.report._columns import described
+from dpmic.report._meanings import described
 from dpmic.report._saving import generator
 from dpmic.report.markup import Content, Part, facts, paragraphs, text
 from dpmic.results import (

@@ -153,13 +153,13 @@ def release(result: Release, estimate: bool) -> Content:
         guess = known.rows[0][0]
     row = Bar(result.names, result.value, (low, high), guess)
     described = f"{first} and {second}: {result.value:.4f}, noise from {low:.4f} to {high:.4f}."
-    known = result.unrelated
-    drawing = bars([row], f"The {name} on its scale", described, known and known.most)
+    chance = result.unrelated
+    drawing = bars([row], f"The {name} on its scale", described, chance and chance.most)
     legend = f"{LEGEND} {ESTIMATED}" if estimate else LEGEND
     return Content(
         title=f"{name} of {first} and {second}",
         parts=(Part("At a glance", cards(numbers) + figure(drawing, legend)),),
-        reading=(*_scale(known, 1), *_noise_words(estimate)),
+        reading=(*_scale(chance, 1), *_noise_words(estimate)),
     )
 
 

@@ -106,7 +106,8 @@ def standing_out(count: int, total: int, kind: str) -> str:
      'All 5 pairs score clearly more than unrelated columns']
     """
     some = f"{count:,}" if count else "None"
-    shown = f"All {total:,}" if count == total else f"{some} of the {total:,}"
+    every = "Both" if total == 2 else f"All {total:,}"
+    shown = every if count == total else f"{some} of the {total:,}"
     return f"{shown} {kind} score{'s' if count < 2 else ''} clearly more than unrelated columns"
 
 
