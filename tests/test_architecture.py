@@ -30,7 +30,7 @@ ALLOWED = {
     "parameters": {"_format", "_validate"},
     "statistics": LOW | {"data", "results"},
     "all_pairs": LOW | {"_io", "_progress", "data", "statistics", "results"},
-    "plots": {"errors", "_format", "_validate", "results", "data", "parameters"},
+    "plots": {"errors", "_format", "_validate", "results", "data"},
     "report": {"__version__", "errors", "_format", "_io", "_validate", "results", "data"},
     "compat": LOW | {"data", "results", "statistics"},
     "feature_selection": LOW | {"data", "results", "statistics", "all_pairs"},
