@@ -283,10 +283,6 @@ class Job:
 
     def prepare(self, terms: Terms, data: Any) -> Query[Any]:
         """Prepare the query of this job under given terms."""
-        with without_reminder():  # the job file asks for bounds, and says where they come from
-            return self._prepared(terms, data)
-
-    def _prepared(self, terms: Terms, data: Any) -> Query[Any]:
         _, options = self.keywords()
         prepare: Mapping[str, Callable[..., Query[Any]]] = {
             "one pair": release.prepare,
@@ -294,12 +290,13 @@ class Job:
             "all pairs": pairwise.prepare,
             "test": independence.prepare,
         }
-        if self.ask in ("strongest pairs", "all pairs"):
-            return prepare[self.ask](data, terms, **options)
-        x, y = options.pop("x"), options.pop("y")
-        if self.ask == "test":
-            options.setdefault("draws", 999)
-        return prepare[self.ask](x, y, terms, data=data, **options)
+        with without_reminder():
+            if self.ask in ("strongest pairs", "all pairs"):
+                return prepare[self.ask](data, terms, **options)
+            x, y = options.pop("x"), options.pop("y")
+            if self.ask == "test":
+                options.setdefault("draws", 999)
+            return prepare[self.ask](x, y, terms, data=data, **options)
 
     def _read(self, terms: Terms) -> Any:
         """Load the columns that are needed; errors contain no data."""
