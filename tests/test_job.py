@@ -325,7 +325,7 @@ def test_all_pairs_have_no_groups(job):
     text = GROUPED.replace('"strongest pairs"\ntop = 2', '"all pairs"')
     (found,) = problems(text)
     assert "groups.by: all pairs cannot be published by group; write ask = " in found
-    terms, options = job(text).asked()
+    terms, options = job(text).keywords()
     del terms["ledger"]
     with pytest.raises(ParameterError, match=r"^by: all pairs of every group"):
         pairwise.prepare(job(GROUPED).made_up(2000), Terms(**terms), bounds=options["bounds"])

@@ -33,8 +33,8 @@ bounds = {  # from the codes of the questionnaire, not from the answers
 dpmic.plan(n=6366, epsilon=1, candidates=28, top=4)
 
 # %% [markdown]
-# A ledger tracks what is spent: it refuses what would exceed the budget, and answers a repeated query
-# from its records.
+# A ledger tracks what is spent: it refuses what would exceed the budget, and answers a repeated
+# query from its records.
 
 # %%
 ledger = dpmic.Ledger("survey.ledger", epsilon=2)

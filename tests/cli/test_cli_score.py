@@ -136,7 +136,7 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
         (["bad.parquet", "a", "b"], "bad.parquet: "),
         (["bad.arrow", "a", "b"], "bad.arrow: Could not open IPC"),
         (["double.csv", "a", "b"], "column 'a': 2 columns have this name"),
-        (["t.csv", "a", "b", "--json", "--csv"], "--json --csv: there is one output"),
+        (["t.csv", "a", "b", "--json", "--csv"], "--json --csv: there is only one output"),
         (
             ["t.csv", "a", "b", "--report", "there.html"],
             "there.html: this file exists, and it is not a page of dpmic; choose",

@@ -262,7 +262,7 @@ def test_a_folder_is_one_table(run, tmp_path, ending):
 def test_ranks_take_bounds_to_scatter_in_and_for_nothing_else(run, tmp_path):
     (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n,3\n4,5\n" * 400)
     given = (*PRIVATE, "--allow-noisy", "--mechanism", "mice-laplace")
-    assert "mice-laplace uses none" in refused(release(run, "gaps.csv", *given))
+    assert "mice-laplace does not use bounds" in refused(release(run, "gaps.csv", *given))
     code, out, err = release(run, "gaps.csv", *given, "--missing", "scatter", "--json")
     assert code == 0, err
     assert json.loads(out)["parameters"]["x bounds"] == [0, 60]
@@ -272,7 +272,7 @@ def test_a_private_test_scatters_between_bounds(run, tmp_path):
     (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n,3\n4,5\n" * 40)
     tested = ("test", "gaps.csv", "a", "b", *PRIVATE, "--draws", "19", "--json")
     assert "--fill" in refused(run(*tested))
-    assert "--bounds: a has none" in refused(run(*tested, "--missing", "scatter"))
+    assert "--bounds: column a has none" in refused(run(*tested, "--missing", "scatter"))
     assert "only --missing scatter uses them" in refused(run(*tested, *BOUNDS))
     code, out, err = run(*tested, "--missing", "scatter", *BOUNDS)
     assert code == 0, err

@@ -324,7 +324,7 @@ class TestAbsentData:
         out = tmp_path / "out"
         assert reproduce.reproduce(("real",), out, quick=True, say=said.append) is None
         (text,) = said
-        for word in ("left out", str(absent), "DPMIC_DATA", "spellman.csv"):
+        for word in ("skipping", str(absent), "DPMIC_DATA", "spellman.csv"):
             assert word in text
         assert not (out / "tables").exists()
 
@@ -460,7 +460,7 @@ class TestCommand:
         (tmp_path / "out" / "tables").mkdir(parents=True)
         monkeypatch.setenv("DPMIC_DATA", str(tmp_path / "nowhere"))
         code, _, err = command("real", "--quick", "--output", str(tmp_path / "out"))
-        assert (code, "left out" in err) == (0, True)
+        assert (code, "skipping" in err) == (0, True)
 
     def test_bounds_are_not_reminded_of(self, tiny, undrawn, data, command, monkeypatch):
         """Nothing is released; the reminder is for those who release."""

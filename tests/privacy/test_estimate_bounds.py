@@ -344,7 +344,7 @@ def test_cells_keep_both_ends():
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0"),
-        ({"epsilon": 11}, "epsilon above 10 protects almost nothing"),
+        ({"epsilon": 11}, "above 10 it protects almost nothing"),
         ({"epsilon": 1e-10}, "such a small privacy loss"),
         ({"coverage": 0}, "coverage = 0"),
         ({"coverage": 1.1}, "coverage = 1.1"),

@@ -373,7 +373,7 @@ class TestGroups:
         again = dpmic.Groups.from_json(found.to_json())
         assert again == found
         assert again["surgery"].value == found["surgery"].value
-        assert "3 groups by ward, in total" in found.guarantee
+        assert "all 3 groups by ward is, in total" in found.guarantee
 
     def test_two_steps_for_every_row_of_a_person(self, rng):
         table = hospital(6000, rng).dropna()

@@ -294,7 +294,7 @@ def test_nothing_shows_the_score(monkeypatch):
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0"),
-        ({"epsilon": 11}, "epsilon above 10 protects almost nothing"),
+        ({"epsilon": 11}, "above 10 it protects almost nothing"),
         ({"epsilon": 1e-10}, "such a small privacy loss"),
         ({"draws": 10}, "draws = 10"),
         ({"draws": 1.5}, "draws = 1.5"),
