@@ -278,7 +278,7 @@ def test_a_private_test_scatters_between_bounds(run, tmp_path):
     assert code == 0, err
     assert json.loads(out)["parameters"]["missing"] == "scatter"
     filled = run(*tested, "--missing", "scatter", *BOUNDS, "--fill", "a=3")
-    assert "treated in one way" in refused(filled)
+    assert "they exclude each other" in refused(filled)
     for options in (("--missing", "scatter"), BOUNDS):
         assert "only a private test has it" in refused(run("test", "gaps.csv", "a", "b", *options))
     assert (
