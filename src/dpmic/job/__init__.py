@@ -3,6 +3,7 @@
 Nothing in it comes from the records: ``template`` looks at the names of the columns alone.
 """
 
+from dpmic.job._editing import edited
 from dpmic.job._entries import EntryError, for_the_file, speaking_of_keys
 from dpmic.job._job import MADE_UP, Job
 from dpmic.job._rules import is_about_unit
@@ -12,6 +13,7 @@ __all__ = [
     "MADE_UP",
     "EntryError",
     "Job",
+    "edited",
     "for_the_file",
     "is_about_unit",
     "save",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
-from dpmic.data import Dialect, header, load, position
+from dpmic.data import Dialect, Uploaded, header, load, position
 from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
@@ -43,6 +43,8 @@ class Job:
         The file, as it was named.
     text : str
         What stands in it, comments included; a report shows it as it is.
+    table : Uploaded or None
+        A table in memory that takes the place of the file that the job names.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Job:
     path: Path
     text: str
     entries: Entries = field(repr=False)
+    table: Uploaded | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Job:
@@ -88,16 +91,22 @@ class Job:
         """
         file = Path(path)
         try:
-            text = file.read_text(encoding="utf-8-sig")
-            entries = Entries.read(text)
+            return cls.of(file.read_text(encoding="utf-8-sig"), file)
         except OSError as error:
             reason = error.strerror or "it cannot be read"
             raise InputError(str(file), reason, "check the name and the folder") from None
-        except ValueError as error:  # of TOML, or of its characters
-            remedy = 'correct that line: texts stand in "quotes", lists in [brackets]'
-            raise InputError(str(file), f"it is not TOML: {error}", remedy) from None
+        except UnicodeDecodeError as error:
+            raise _no_toml(file, error) from None
+
+    @classmethod
+    def of(cls, text: str, path: str | os.PathLike[str], table: Uploaded | None = None) -> Job:
+        """Return the job that a text describes, as if it stood in the file ``path``."""
+        try:
+            entries = Entries.read(text)
+        except ValueError as error:
+            raise _no_toml(path, error) from None
         _rules.apply(entries)
-        return cls(file, text, entries)
+        return cls(Path(path), text, entries, table)
 
     # What the file says
 
@@ -109,6 +118,12 @@ class Job:
         """Return the file that an entry names, from the folder of the job."""
         name = self.get(table, key)
         return None if name is None else self.path.parent / name
+
+    @property
+    def _source(self) -> str | Uploaded | None:
+        """Where the records are."""
+        file = self.at("data", "file")
+        return self.table or (None if file is None else str(file))
 
     @property
     def ask(self) -> str:
@@ -188,12 +203,12 @@ class Job:
 
     def _in_file(self) -> Iterator[DpmicError]:
         """Yield the columns that the header of the data file does not have, or has twice."""
-        file = self.at("data", "file")
+        file = self._source
         if file is None:
             return
         person = self.get("privacy", "person")
         try:
-            names = header(str(file), Dialect(**self.written))
+            names = header(file, Dialect(**self.written))
         except DpmicError as error:
             yield error
             return
@@ -299,7 +314,8 @@ class Job:
 
     def _read(self, terms: Terms) -> Any:
         """Load the columns that are needed; errors hold nothing of what was read."""
-        ends, file = self.ends, str(self.at("data", "file"))
+        ends, file = self.ends, self._source
+        assert file is not None
         dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
         dialect = Dialect(**self.written)
         return load(
@@ -355,13 +371,13 @@ class Job:
             result: Published = query.run()
         return result
 
-    def rehearsal(self, people: int | None = None) -> Query[Any]:
+    def rehearsal(self, people: int | None = None, *, rows: int | None = None) -> Query[Any]:
         """Prepare the query of this job on made-up data, without a ledger."""
         self.refuse(self.entries.problems)
         terms, _ = self.asked()
         terms |= {"ledger": None, "dataset": MADE_UP}
         with speaking_of_keys():
-            return self.prepare(Terms(**terms), self.made_up(people))
+            return self.prepare(Terms(**terms), self.made_up(people, rows=rows))
 
     def promises(self, people: int | None = None) -> dict[str, str]:
         """Return what is taken on trust besides the privacy unit, in words."""
@@ -390,3 +406,8 @@ class Job:
 
     def __repr__(self) -> str:
         return f"Job({str(self.path)!r}: {self.ask})"
+
+
+def _no_toml(path: str | os.PathLike[str], error: ValueError) -> InputError:
+    remedy = 'correct that line: texts stand in "quotes", lists in [brackets]'
+    return InputError(str(path), f"it is not TOML: {error}", remedy)
