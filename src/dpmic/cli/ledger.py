@@ -97,20 +97,10 @@ def _row(entry: Entry) -> tuple[str, ...]:
     """Return a line for people."""
     when = entry.time.partition("+")[0].replace("T", " ")
     state = "answered" if entry.answered else "pending"
-    question = _words(entry.question)
+    question = entry.words
     if entry.dataset is not None:
         question = f"{entry.dataset}: {question}"
     return when, question, format_ceil(entry.epsilon), format_ceil(entry.delta), state
-
-
-def _words(question: str) -> str:
-    """Return a query of dpmic in words, and any other text as it is."""
-    asked = _parsed(question)
-    if not isinstance(asked, dict) or not {"mechanism", "columns", "n"} <= asked.keys():
-        return question
-    named = f"{asked['name']}: " if asked.get("name") else ""
-    top = f", top {asked['top']}" if "top" in asked else ""
-    return f"{named}{asked['mechanism']} of {', '.join(asked['columns'])}{top} (n = {asked['n']})"
 
 
 def _parsed(text: str | None) -> Any:

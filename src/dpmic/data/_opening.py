@@ -59,7 +59,9 @@ class Uploaded:
         kind = _ending(self.name)
         if kind not in TEXTS:
             reason = f"the ending {kind!r} cannot be read from memory"
-            raise InputError(self.name, reason, f"name its place instead, or use {', '.join(TEXTS)}")
+            raise InputError(
+                self.name, reason, f"name its place instead, or use {', '.join(TEXTS)}"
+            )
         dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
         opened = partial(_open_text, self.name, self.content)
         return TextFile(self.name, opened, dialect, usual=TEXTS[kind])
@@ -141,8 +143,7 @@ def open_file(
 
 
 def header(
-    path: str | Uploaded,
-    dialect: Dialect = PLAINLY, note: Callable[[str], None] | None = None
+    path: str | Uploaded, dialect: Dialect = PLAINLY, note: Callable[[str], None] | None = None
 ) -> tuple[str, ...]:
     """Return the names of a file's columns, by its header and options alone.
 

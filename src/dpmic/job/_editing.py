@@ -15,7 +15,7 @@ Place = tuple[str, str]
 
 
 def edited(text: str, changes: Mapping[Place, Any]) -> str:
-    """Return the text of a job file with some entries changed.
+    r"""Return the text of a job file with some entries changed.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def edited(text: str, changes: Mapping[Place, Any]) -> str:
 
     Examples
     --------
-    >>> text = '[privacy]\\nperson = "?"   # who\\n# epsilon = 1.0\\n'
+    >>> text = '[privacy]\nperson = "?"   # who\n# epsilon = 1.0\n'
     >>> print(edited(text, {("privacy", "person"): "patient", ("privacy", "epsilon"): 0.5}))
     [privacy]
     person = "patient"   # who
