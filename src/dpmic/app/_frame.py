@@ -52,8 +52,10 @@ def shipped(name: str) -> str:
 
 def document(page: Page, session: Session) -> str:
     """Return a complete page."""
-    said, session.said = session.said, ""
+    said, noted = session.said, session.noted
+    session.said = session.noted = ""
     problems = [said, *page.problems] if said else list(page.problems)
+    note = f"<p class='hint' role='status'>{text(noted)}</p>\n" if noted else ""
     again = "<noscript><meta http-equiv='refresh' content='2'></noscript>" if page.waiting else ""
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
@@ -66,7 +68,8 @@ def document(page: Page, session: Session) -> str:
         "<script src='/static/sort.js' defer></script>\n</head>\n<body>\n"
         "<a class='skip' href='#main'>Skip to the page</a>\n"
         f"{_navigation(page.place, session)}"
-        f"<main id='main'>\n<h1>{text(page.title)}</h1>\n{alert(problems)}{page.body}</main>\n"
+        f"<main id='main'>\n<h1>{text(page.title)}</h1>\n"
+        f"{alert(problems)}{note}{page.body}</main>\n"
         f"<footer><p>dpmic {text(__version__)}, on this computer alone. Nothing on this page comes "
         "from or goes to a network.</p></footer>\n</body>\n</html>\n"
     )
@@ -105,12 +108,13 @@ def alert(sentences: Sequence[str]) -> str:
     return f"<div class='promise exposed' role='alert'><ul>{listed}</ul></div>\n"
 
 
-def form(action: str, inner: str, button: str, *, kind: str = "") -> str:
-    """Return a form that changes something."""
+def form(action: str, inner: str, button: str, *, kind: str = "", plain: bool = False) -> str:
+    """Return a form that changes something; a plain button is not what most people want."""
+    look = "" if plain else " class='go'"
     encoding = f" enctype='{kind}'" if kind else ""
     return (
         f"<form method='post' action='{action}'{encoding}>{inner}"
-        f"<p class='buttons'><button class='go'>{text(button)}</button></p></form>\n"
+        f"<p class='buttons'><button{look}>{text(button)}</button></p></form>\n"
     )
 
 
@@ -168,6 +172,19 @@ def downloads(links: Iterable[tuple[str, str]]) -> str:
     """Return links to files."""
     listed = "".join(f"<li><a href='{url}' download>{text(words)}</a></li>" for url, words in links)
     return f"<ul class='downloads'>{listed}</ul>\n"
+
+
+def listing(caption: str, heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts."""
+    head = "".join(f"<th scope='col'>{text(name)}</th>" for name in heads)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in line)}</tr>" for line in lines
+    )
+    return (
+        f"<div class='scroll' role='region' tabindex='0' aria-label='{text(caption)}'><table>"
+        f"<caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>\n"
+    )
 
 
 def code(said: str, shown: str) -> str:

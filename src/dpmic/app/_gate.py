@@ -123,7 +123,8 @@ class Gate:
         if not self.keys.admits(query.get("token", [""])[0]):
             return plain("Refused", USED, 403)
         answer = HTMLResponse(
-            "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>dpmic</title>"
+            "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+            "<link rel='icon' href='data:,'><title>dpmic</title>"
             "<meta http-equiv='refresh' content='0;url=/'></head>"
             "<body><p><a href='/'>Continue</a></p></body></html>"
         )

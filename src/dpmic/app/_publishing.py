@@ -6,19 +6,22 @@ from typing import Any
 
 from dpmic._format import format_ceil, format_floor
 from dpmic.app import _outcome
-from dpmic.app._frame import Page, code, downloads, field, form
+from dpmic.app._frame import Page, code, downloads, field, form, listing
 from dpmic.app._session import Prepared, Session
-from dpmic.app._steps import commands, home, problems, raw
+from dpmic.app._steps import commands, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
 from dpmic.job import Job, edited, for_the_file
 from dpmic.privacy.ledger import Ledger
 from dpmic.report import page
-from dpmic.report.markup import Cell, Column, facts, paragraphs, table, text
+from dpmic.report.markup import facts, paragraphs, text
 from dpmic.results import TablePlan
 
 LEAST, MOST = 0.05, 5.0
 """The ends of the slider; the number beside it takes any epsilon."""
+
+WIDEST = 0.25
+"""Where the bars of noise and error are full: wider noise is refused."""
 
 ENFORCED = "a column that names the person"
 UNTRACKED = (
@@ -67,7 +70,8 @@ def epsilon(session: Session) -> Page:
         )
     inner += "</fieldset>"
     body = form("/epsilon", inner, "Save and go on")
-    return Page("/epsilon", "Epsilon and the plan", body, problems(session.job, "/epsilon"))
+    found = lacking(session.job, "/epsilon")
+    return Page("/epsilon", "Epsilon and the plan", found.hint + body, found.wrong)
 
 
 def apply_epsilon(given: dict[str, str], session: Session) -> None:
@@ -98,12 +102,14 @@ def plan(session: Session, written: str) -> str:
         first = [p for p in job.entries.problems if home(p) != "/epsilon"]
         if first:
             return paragraphs("The plan needs the pages before: something is missing there.")
-        query = session.planned(job)
+        query, refusal = session.planned(job)
     except DpmicError as error:
         return paragraphs(error.spelled(for_the_file))
-    rows = _about(query)
+    rows = {"people, about": f"{job.number_of_people():,}", **_about(query)}
+    del rows["n, public"]  # counted later
     rows |= _expected(job, query)
-    return _meters(job, query) + facts({**rows, "ledger": _left(session, query)})
+    refused = f"<p class='promise exposed'>{text(refusal)}</p>" if refusal else ""
+    return refused + _meters(job, query) + facts({**rows, "ledger": _left(session, query)})
 
 
 def _about(query: Any) -> dict[str, str]:
@@ -137,46 +143,42 @@ def _planned(job: Job) -> Any:
 
 def _expected(job: Job, query: Any) -> dict[str, str]:
     """Return what the values will be worth."""
-    planned = _planned(job)
-    if planned is None:
-        return job.promises(query.n)
+    planned, shown = _planned(job), {}
     if isinstance(planned, TablePlan):
-        wanted = ("noise of a value", "error of a value", "a pair that scores 0.5")
-        shown = {
-            fact.label: f"{fact.text} {fact.meaning}".strip()
-            for fact in planned.facts()
-            if fact.label in wanted
-        }
-        return {**shown, **job.promises(query.n)}
-    row = planned[query.mechanism.name]
-    shown = {}
-    if row.value is not None:
-        shown["error of a value"] = (
-            f"{row.value:.2g} from MIC* on average, at most {row.value_upper:.2g} in 90% of cases"
-        )
+        shown["expected error"] = _error(planned.error, planned.error_upper)
+        if planned.chance is not None:
+            label, chance, among = planned.chance_in_words()
+            shown[label] = f"{chance}: {among}"
+    elif planned is not None:
+        row = planned[query.mechanism.name]
+        shown["expected error"] = _error(row.value, row.value_upper)
     return {**shown, **job.promises(query.n)}
 
 
+def _error(value: float | None, upper: float | None) -> str:
+    if value is None or upper is None:
+        return "not simulated for so little data or so small an epsilon"
+    return f"{value:.2g} from MIC* on average, at most {upper:.2g} in 90% of cases"
+
+
 def _meters(job: Job, query: Any) -> str:
-    """Draw the expected error, the noise and the chance of a strong pair."""
+    """Draw the noise, the expected error and the chance of a strong pair."""
     planned = _planned(job)
-    drawn: dict[str, float] = {}
+    drawn: dict[str, tuple[float | None, float]] = {}
     if isinstance(planned, TablePlan):
-        drawn["noise of a value, 95%"] = planned.half_width
-        if planned.error is not None:
-            drawn["expected error"] = planned.error
-        if planned.chance is not None:
-            drawn["chance to find a relation of 0.5"] = planned.chance
+        drawn["noise of a value, 95%"] = planned.half_width, WIDEST
+        drawn["expected error"] = planned.error, WIDEST
+        drawn["chance to find a relation of 0.5"] = planned.chance, 1.0
     elif planned is not None:
         row = planned[query.mechanism.name]
-        if row.value is not None:
-            drawn["expected error"] = row.value
-            drawn["error, 90%"] = row.value_upper
+        drawn["expected error"] = row.value, WIDEST
+        drawn["error in 90% of cases, at most"] = row.value_upper, WIDEST
     return "".join(
         f"<p class='gauge'><label for='gauge{place}'>{text(name)}</label> "
-        f"<meter id='gauge{place}' min='0' max='1' value='{value:.4f}'></meter> "
+        f"<meter id='gauge{place}' min='0' max='{most}' value='{min(value, most):.4f}'></meter> "
         f"<span class='number'>{value:.2g}</span></p>"
-        for place, (name, value) in enumerate(drawn.items())
+        for place, (name, (value, most)) in enumerate(drawn.items())
+        if value is not None
     )
 
 
@@ -224,7 +226,7 @@ def rehearsal(session: Session) -> Page:
     )
     again = form("/rehearsal", "", "Rehearse" if task is None else "Rehearse again")
     if task is None:
-        return Page("/rehearsal", title, said + again, problems(session.job, ""))
+        return Page("/rehearsal", title, said + again, lacking(session.job).all)
     if task.state == "running":
         return Page("/rehearsal", title, progress(task, "/rehearsal"), waiting=True)
     if task.state != "done":
@@ -245,9 +247,9 @@ def rehearsal(session: Session) -> Page:
 def consent(session: Session) -> Page:
     """Show exactly what would run, and ask."""
     task, title = session.preparation, "Consent"
-    lacking = problems(session.job, "")
-    if lacking:
-        return Page("/consent", title, paragraphs("Nothing can be spent yet."), lacking)
+    found = lacking(session.job).all
+    if found:
+        return Page("/consent", title, paragraphs("Nothing can be spent yet."), found)
     if task is not None and task.state == "running":
         return Page("/consent", title, progress(task, "/consent"), waiting=True)
     prepare = form("/consent", "", "Read the table and show the plan")
@@ -329,18 +331,18 @@ def _history(ledger: Ledger) -> str:
         f"<p class='gauge'><label for='spent'>Spent of {now.total:.6g}</label> <meter id='spent' "
         f"min='0' max='{now.total!r}' value='{now.spent!r}'></meter></p>"
     )
-    heads = [Column("time (UTC)", False), Column("dataset", False), Column("question", False)]
-    heads += [Column("epsilon"), Column("state", False)]
     lines = [
-        [
-            Cell(text(entry.time.partition("+")[0].replace("T", " "))),
-            Cell(text(entry.dataset or "")),
-            Cell(text(entry.words)),
-            Cell(format_ceil(entry.epsilon), entry.epsilon),
-            Cell("answered" if entry.answered else "pending: the same query again is free"),
-        ]
+        (
+            entry.time.partition("+")[0].replace("T", " "),
+            entry.dataset or "",
+            entry.words,
+            format_ceil(entry.epsilon),
+            "answered" if entry.answered else "pending: the same query again is free",
+        )
         for entry in reversed(ledger.history())
     ]
     if not lines:
         return drawn + facts(rows) + paragraphs("Nothing was asked yet.")
-    return drawn + facts(rows) + table("Every question, the latest first.", heads, lines)
+    heads = ("time (UTC)", "dataset", "question", "epsilon", "state")
+    shown = listing("Every question, the latest first.", heads, lines)
+    return drawn + facts(rows) + shown

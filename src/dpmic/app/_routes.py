@@ -19,6 +19,7 @@ from dpmic.app import _exploring, _outcome, _publishing, _steps
 from dpmic.app._bodies import TooLargeError, read_form, read_upload
 from dpmic.app._frame import STATIC, Page, document, field, form, shipped
 from dpmic.app._session import Session
+from dpmic.app._task import FAULT
 from dpmic.errors import DpmicError, InputError
 from dpmic.job import for_the_file
 from dpmic.report.markup import paragraphs, text
@@ -62,7 +63,7 @@ def application(session: Session) -> Starlette:
         Route("/explore/pair", window.pair),
         Route("/explore/{name}", window.explored_file),
     ]
-    known: Any = {HTTPException: window.unknown}
+    known: Any = {HTTPException: window.unknown, Exception: window.fault}
     return Starlette(routes=routes, exception_handlers=known)
 
 
@@ -157,7 +158,10 @@ class Window:
             if session.mode != "private":
                 return "/"
             changes[place](given, session)
-            return place if _steps.problems(session.job, place) else NEXT[place]
+            found = _steps.lacking(session.job, place)
+            if found.open:
+                session.said = found.all[-1]
+            return place if found.all else NEXT[place]
 
         return self.sent(act)
 
@@ -302,6 +306,11 @@ class Window:
         body = paragraphs("There is no such page.") + "<p><a href='/'>To the start</a></p>"
         return HTMLResponse(document(Page("", "Not found", body), self.session), status)
 
+    async def fault(self, _: Request, error: Exception) -> Response:
+        """Say that something failed, without its words, which may hold data."""
+        said = FAULT.format(kind=type(error).__name__)
+        return HTMLResponse(document(Page("", "A fault", "", [said]), self.session), 500)
+
     # How they answer
 
     def _shown(self, show: Callable[[], Page]) -> Response:
@@ -352,7 +361,7 @@ def start(session: Session) -> Page:
             + paragraphs("Only its header was read.")
             + form("/begin/private", "", "Publish about it under differential privacy")
             + paragraphs("If nothing in the table is sensitive:")
-            + form("/begin/open", "", "Look at it without privacy")
+            + form("/begin/open", "", "Look at it without privacy", plain=True)
             + "</section>"
         )
     place = field(
@@ -364,8 +373,8 @@ def start(session: Session) -> Page:
     )
     body = (
         f"{chosen}<section><h2>{'Another file' if chosen else 'Choose a file'}</h2>"
-        f"{form('/file', place, 'Take it')}"
-        f"{form('/upload', pick, 'Upload', kind='multipart/form-data')}"
+        f"{form('/file', place, 'Take it', plain=True)}"
+        f"{form('/upload', pick, 'Upload', kind='multipart/form-data', plain=True)}"
         f"{paragraphs('An uploaded file is kept in memory and never stored.')}</section>"
     )
     return Page("/", "Which columns depend on each other?", body)

@@ -69,6 +69,7 @@ class Session:
     scores: Task | None = None
     pairs: dict[tuple[str, str], Task] = field(default_factory=dict)
     said: str = ""
+    noted: str = ""
     _used: set[str] = field(default_factory=set)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     _made: tuple[Any, Any] | None = None
@@ -106,7 +107,7 @@ class Session:
             for task in (self.rehearsal, self.preparation, self.scores, *self.pairs.values()):
                 if task is not None:
                     task.stop()
-            self.mode, self.text, self.file, self.said = "", "", "", ""
+            self.mode, self.text, self.file = "", "", ""
             self.table = self.rehearsal = self.preparation = self.scores = self._made = None
             self.pairs = {}
             if self.run is not None and self.run.state != "running":
@@ -118,7 +119,7 @@ class Session:
         names = header(self.source, note=notes.append)
         self.path = self.folder / (Path(self.file).stem + ENDING)
         self.text = template(Path(self.file).as_posix(), names, self.path)
-        self.mode, self.said = "private", " ".join(notes)
+        self.mode, self.noted = "private", ". ".join(notes)
 
     @property
     def source(self) -> str | Uploaded:
@@ -170,8 +171,11 @@ class Session:
 
     # The work
 
-    def planned(self, job: Job) -> Query[Any]:
-        """Prepare the query of a job on made-up data: it has the noise of the real one."""
+    def planned(self, job: Job) -> tuple[Query[Any], str]:
+        """Prepare the query of a job on made-up data: it has the noise of the real one.
+
+        Beside it stands why the job would be refused for its noise, if it would be.
+        """
         people = job.number_of_people()
         shape = edited(job.text, {("privacy", "epsilon"): 1.0})
         known, made = self._made or (None, None)
@@ -179,8 +183,14 @@ class Session:
             made = job.made_up(rows=1)  # one row each: more records would only have less noise
             self._made = (shape, made) if people <= MOST_MADE_UP else None
         terms, _ = job.asked()
+        terms |= {"ledger": None, "dataset": None}
         with speaking_of_keys():
-            return job.prepare(Terms(**{**terms, "ledger": None, "dataset": None}), made)
+            query = job.prepare(Terms(**{**terms, "allow_noisy": True}), made)
+            try:
+                job.prepare(Terms(**terms), made)
+            except ParameterError as error:
+                return query, error.spelled(for_the_file)
+        return query, ""
 
     def rehearse(self) -> None:
         """Run the job on made-up data."""

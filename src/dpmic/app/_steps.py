@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import datetime
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dpmic.app._frame import Page, code, downloads, field, form, radios, select
@@ -48,6 +50,19 @@ RULES = {
     "scatter": "a random value between the bounds stands for each",
     "fill": "a value that you name for a column stands for each",
 }
+UNFILLED = ("it is not filled in", "it is missing", "there is no such ledger")
+LABELS = {
+    "privacy.person": "what a person is",
+    "privacy.epsilon": "epsilon",
+    "privacy.ledger": "the total of the ledger, which is not there yet",
+    "data.dataset": "what the data is called in the ledger",
+    "missing.rule": "what about missing values",
+    "question.ask": "what is to be published",
+    "question.top": "how many pairs",
+    "question.x": "the first column",
+    "question.y": "the second column",
+    "groups.at_least": "how many records each group surely has",
+}
 ASKS = {
     "strongest pairs": "The strongest pairs, and how strong they are",
     "all pairs": "All pairs",
@@ -62,11 +77,43 @@ def raw(session: Session) -> dict[str, dict[str, Any]]:
     return {table: own for table, own in content.items() if isinstance(own, dict)}
 
 
-def problems(job: Job, place: str) -> list[str]:
-    """Return what is missing or wrong on one page; pages that are still to come are left out."""
-    return [
-        problem.spelled(for_the_file) for problem in job.check() if place in ("", home(problem))
-    ]
+@dataclass(frozen=True)
+class Lacking:
+    """What is wrong on a page, in sentences, and what is only to be filled in still."""
+
+    wrong: list[str]
+    open: list[str]
+
+    @property
+    def all(self) -> list[str]:
+        """Both as sentences."""
+        still = f"Still to be filled in: {', '.join(self.open)}."
+        return [*self.wrong, still] if self.open else self.wrong
+
+    @property
+    def hint(self) -> str:
+        """What is still to be filled in, without alarm."""
+        if not self.open:
+            return ""
+        return f"<p class='hint'>Still to be filled in: {text(', '.join(self.open))}.</p>"
+
+
+def lacking(job: Job, place: str = "") -> Lacking:
+    """Return what is missing or wrong on one page, or in the whole job."""
+    wrong, unfilled = [], []
+    for problem in job.check():
+        if place not in ("", home(problem)):
+            continue
+        key = problem.key if isinstance(problem, EntryError) else ""
+        if key and problem.reason in UNFILLED:
+            unfilled.append(LABELS.get(key, key.removeprefix("columns.")))
+        else:
+            value = for_the_file(problem.value)
+            shown = re.sub(r"^line \d+, ", "", value).removeprefix("columns.")
+            said = f"{shown}: {for_the_file(problem.reason)}"
+            remedy = "" if key.startswith("columns.") else f"; {for_the_file(problem.remedy)}"
+            wrong.append(f"{said}{remedy}.")
+    return Lacking(wrong, unfilled)
 
 
 def home(problem: DpmicError) -> str:
@@ -103,7 +150,8 @@ def protect(session: Session) -> Page:
         "changes how likely any result is. So it must know which rows belong to one person."
     )
     body = said + form("/protect", inner, "Save and go on")
-    return Page("/protect", "Whom to protect", body, problems(session.job, "/protect"))
+    found = lacking(session.job, "/protect")
+    return Page("/protect", "Whom to protect", found.hint + body, found.wrong)
 
 
 def apply_protect(given: Form, session: Session) -> None:
@@ -151,11 +199,27 @@ def columns(session: Session) -> Page:
     inner += "<fieldset><legend>Missing values</legend>"
     inner += select("rule", "What about them?", RULES, missing.get("rule", "refuse"))
     inner += f"<div class='for-drop'>{shares}</div></fieldset>"
+    inner += _written(content.get("data", {}))
     said = paragraphs(FROM_HEADER)
     if person in names:
         said += paragraphs(f"The column {person} names the person and takes no other part.")
     body = said + form("/columns", inner, "Save and go on")
-    return Page("/columns", "What the columns can be", body, problems(session.job, "/columns"))
+    found = lacking(session.job, "/columns")
+    return Page("/columns", "What the columns can be", found.hint + body, found.wrong)
+
+
+def _written(data: Mapping[str, Any]) -> str:
+    """Return the fields about how the file is written."""
+    signs = {"": "a point, 1.5", ",": "a comma, 1,5"}
+    marks = data.get("na", [])
+    inner = select("decimal", "The decimal sign", signs, data.get("decimal", ""))
+    inner += field(
+        "na",
+        "What else stands for a missing value",
+        _listed(marks) if isinstance(marks, list) else "",
+        hint="with commas, such as -9, unknown",
+    )
+    return f"<fieldset><legend>How the file is written</legend>{inner}</fieldset>"
 
 
 def _column(place: int, name: str, entry: Any) -> str:
@@ -189,6 +253,8 @@ def apply_columns(given: Form, session: Session) -> None:
     changes: dict[tuple[str, str], Any] = {
         ("missing", "rule"): rule,
         ("missing", "complete"): _value(share) if share and rule == "drop" else None,
+        ("data", "decimal"): given.get("decimal") or None,
+        ("data", "na"): _split(given.get("na", "")) or None,
     }
     for key, name in given.items():
         if key.startswith("name-"):
@@ -206,7 +272,7 @@ def _entry(own: Mapping[str, str], *, filled: bool) -> Any:
         return own["kind"] or UNDECIDED
     entry: dict[str, Any] = {}
     if own["kind"] == "categories":
-        entry["categories"] = next(csv.reader([own["list"]], skipinitialspace=True), [])
+        entry["categories"] = _split(own["list"])
     else:
         entry["bounds"] = [_value(own["low"] or UNDECIDED), _value(own["high"] or UNDECIDED)]
     if filled and own["fill"]:
@@ -256,7 +322,8 @@ def question(session: Session) -> Page:
     )
     inner += f"<div class='for-groups'><fieldset><legend>Groups</legend>{grouped}</fieldset></div>"
     body = form("/question", inner, "Save and go on")
-    return Page("/question", "The question", body, problems(session.job, "/question"))
+    found = lacking(session.job, "/question")
+    return Page("/question", "The question", found.hint + body, found.wrong)
 
 
 def apply_question(given: Form, session: Session) -> None:
@@ -288,7 +355,7 @@ def _sizes(written: str) -> Any:
     if written.strip().isdecimal():
         return int(written)
     sizes = {}
-    for part in next(csv.reader([written], skipinitialspace=True), []):
+    for part in _split(written):
         group, _, size = part.rpartition("=")
         sizes[group.strip()] = _value(size.strip())
     return sizes
@@ -311,7 +378,7 @@ def job_file(session: Session) -> Page:
     body = said + downloads([("/job.toml", f"Download {session.path.name}")])
     body += form("/job", area, "Save the text")
     body += code("The same in a terminal, beside the downloaded file:", commands(session))
-    return Page("/job", "The job file", body, problems(session.job, ""))
+    return Page("/job", "The job file", body, lacking(session.job).all)
 
 
 def _area(shown: str) -> str:
@@ -342,6 +409,11 @@ def _known(value: Any) -> Any:
 
 def _listed(values: Sequence[Any]) -> str:
     return ", ".join(f'"{own}"' if "," in str(own) else str(own) for own in values)
+
+
+def _split(written: str) -> list[str]:
+    """Return the values of a list; one with a comma stands in quotes."""
+    return [own.strip() for own in next(csv.reader([written], skipinitialspace=True), [])]
 
 
 def _count(given: Form, name: str) -> int | None:
