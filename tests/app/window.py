@@ -179,10 +179,9 @@ def exact_scores(monkeypatch):
 
 def leaked(numbers, text, digits):
     """Return the numbers that a text holds, written with so many decimals or with more."""
-    return {
-        number
-        for number in numbers
-        if 0 < number % 1
-        and re.search(rf"(?<![\d.]){re.escape(f'{number:.{digits}f}')}(?!\d)", text)
-        or f"{number:.9f}"[:-1] in text
-    }
+
+    def held(number):
+        rounded = re.escape(f"{number:.{digits}f}")
+        return re.search(rf"(?<![\d.]){rounded}(?!\d)", text) or f"{number:.9f}"[:-1] in text
+
+    return {number for number in numbers if number % 1 and held(number)}

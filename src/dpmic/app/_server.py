@@ -8,8 +8,15 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpmic.errors import DependencyError, InputError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from dpmic.app._gate import Keys
+    from dpmic.app._session import Session
 
 LOCAL = "127.0.0.1"
 
@@ -44,10 +51,9 @@ def serve(
     # Figures are drawn in threads, which no window on the screen allows.
     os.environ.setdefault("MPLBACKEND", "Agg")
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
-        from dpmic.app._gate import ENTRY, Gate, Keys
-        from dpmic.app._routes import application
+        from dpmic.app._gate import ENTRY, Keys
         from dpmic.app._session import Session
     except ImportError as error:
         if (error.name or "").startswith("dpmic"):
@@ -61,23 +67,32 @@ def serve(
         session.begin(file)
     listening = _bound(port)
     host = f"{LOCAL}:{listening.getsockname()[1]}"
-    gate = Gate(application(session), host, keys)
+    say(f"The window is at http://{host}{ENTRY}?token={keys.token}")
+    say("Only this computer can open it. Ctrl-C stops it.")
+    if browser:
+        webbrowser.open(f"http://{host}{ENTRY}?token={keys.once}")
+    with suppress(KeyboardInterrupt):
+        server(session, keys, host).run(sockets=[listening])
+    say(session.farewell())
+
+
+def server(session: Session, keys: Keys, host: str) -> uvicorn.Server:
+    """Return the server of one window; it writes no log, whose lines would hold the token."""
+    import uvicorn
+
+    from dpmic.app._gate import Gate
+    from dpmic.app._routes import application
+
     config = uvicorn.Config(
-        gate,
-        log_config=None,  # lines of a log would hold the token
+        Gate(application(session), host, keys),
+        log_config=None,
         access_log=False,
         server_header=False,
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=1,
     )
-    say(f"The window is at http://{host}{ENTRY}?token={keys.token}")
-    say("Only this computer can open it. Ctrl-C stops it.")
-    if browser:
-        webbrowser.open(f"http://{host}{ENTRY}?token={keys.once}")
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
-    say(session.farewell())
+    return uvicorn.Server(config)
 
 
 def _bound(port: int) -> socket.socket:
@@ -87,6 +102,7 @@ def _bound(port: int) -> socket.socket:
         if os.name == "posix":  # elsewhere it would let others listen there, too
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((LOCAL, port))
+        found.listen()  # who comes before the server is up waits
     except (OSError, OverflowError) as error:
         found.close()
         reason = getattr(error, "strerror", None) or "it cannot be used"
