@@ -233,7 +233,7 @@ def pair_as_file(session: Session, kind: str, x: str, y: str) -> bytes:
         raise InputError("the pair", "it was not looked at", "open it first")
     found: Tested = task.result
     if kind == "png":
-        return _outcome.as_png(found.score, found.points.x, found.points.y)
+        return _outcome.as_png(found.score, x, y, data=_scores(session).table)
     return _outcome.as_file(found.test, kind, found.report)
 
 

@@ -75,13 +75,13 @@ def as_csv(result: Any) -> str:
     return written.getvalue()
 
 
-def as_png(result: Any, *arguments: Any) -> bytes:
+def as_png(result: Any, *columns: str, data: Any = None) -> bytes:
     """Return the figure of a result."""
     if not hasattr(result, "plot"):
         raise ParameterError("PNG", "such a result has no figure", "take the report")
     drawn = io.BytesIO()
     with _drawing:
-        figure = result.plot(*arguments).figure
+        figure = (result.plot(*columns, data=data) if columns else result.plot()).figure
         try:
             figure.savefig(drawn, format="png", dpi=150, bbox_inches="tight")
         finally:
@@ -89,10 +89,10 @@ def as_png(result: Any, *arguments: Any) -> bytes:
     return drawn.getvalue()
 
 
-def as_file(result: Any, kind: str, whole: str, *plotted: Any) -> bytes:
+def as_file(result: Any, kind: str, whole: str) -> bytes:
     """Return a result as one kind of file."""
     if kind == "html":
         return whole.encode()
     if kind == "json":
         return str(result.to_json()).encode()
-    return as_csv(result).encode() if kind == "csv" else as_png(result, *plotted)
+    return as_csv(result).encode() if kind == "csv" else as_png(result)
