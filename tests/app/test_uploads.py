@@ -54,6 +54,14 @@ def test_a_job_file_can_be_uploaded(opened):
     assert opened.session.text == window.JOB
 
 
+def test_a_job_file_can_be_uploaded_after_its_table(opened, content, tmp_path):
+    (tmp_path / "visits.csv").unlink()
+    opened.upload("visits.csv", content)
+    opened.upload("mine.dpmic.toml", window.JOB.encode())
+    assert opened.session.job.check()[0].value.startswith("line")  # the ledger alone
+    assert len(opened.session.job.check()) == 1
+
+
 def test_what_says_that_it_is_too_large_is_not_read(opened):
     shown = opened.upload("visits.csv", b"x", content_length=str(500 * 2**20))
     assert shown.status == 413

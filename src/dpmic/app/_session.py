@@ -17,8 +17,8 @@ from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Query, Terms
 
 ENDING = ".dpmic.toml"
-MOST_MADE_UP = 200_000
-"""People of the made-up table that is kept between two positions of the slider."""
+MOST_MADE_UP = 1_000_000
+"""People up to which the plan follows the slider: it needs as many made-up records."""
 
 Change = Mapping[tuple[str, str], Any]
 
@@ -93,9 +93,9 @@ class Session:
         """Take an uploaded table, or a job file that was uploaded."""
         if table.name.endswith(".toml"):
             text = table.content.decode("utf-8", "replace")
-            job = Job.of(text, self.folder / table.name)
+            job, earlier = Job.of(text, self.folder / table.name), self.table
             self.start_over()
-            self.path, self.text, self.mode = job.path, text, "private"
+            self.path, self.text, self.mode, self.table = job.path, text, "private", earlier
             return
         header(table)
         self.start_over()
@@ -176,12 +176,14 @@ class Session:
 
         Beside it stands why the job would be refused for its noise, if it would be.
         """
-        people = job.number_of_people()
+        if job.number_of_people() > MOST_MADE_UP:
+            reason = "of so many the noise is next to nothing, and a plan takes long"
+            raise ParameterError("the plan", reason, "rehearse the job instead")
         shape = edited(job.text, {("privacy", "epsilon"): 1.0})
         known, made = self._made or (None, None)
         if known != shape:
             made = job.made_up(rows=1)  # one row each: more records would only have less noise
-            self._made = (shape, made) if people <= MOST_MADE_UP else None
+            self._made = (shape, made)
         terms, _ = job.asked()
         terms |= {"ledger": None, "dataset": None}
         with speaking_of_keys():
