@@ -181,8 +181,8 @@ def listing(caption: str, heads: Sequence[str], lines: Iterable[Sequence[str]]) 
         f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in line)}</tr>" for line in lines
     )
     return (
-        f"<div class='scroll' role='region' tabindex='0' aria-label='{text(caption)}'><table>"
-        f"<caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<div class='scroll' role='region' tabindex='0' aria-label='{text(caption)}'>"
+        f"<table class='listing'><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>\n"
     )
 

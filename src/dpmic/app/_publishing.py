@@ -20,8 +20,11 @@ from dpmic.results import TablePlan
 LEAST, MOST = 0.05, 5.0
 """The ends of the slider; the number beside it takes any epsilon."""
 
-WIDEST = 0.25
-"""Where the bars of noise and error are full: wider noise is refused."""
+SMALL = "min='0' max='0.25' low='0.05' high='0.15' optimum='0'"
+"""Bars of noise and error, the smaller the better; noise above 0.25 is refused."""
+
+LARGE = "min='0' max='1' low='0.5' high='0.9' optimum='1'"
+"""Bars of chances."""
 
 ENFORCED = "a column that names the person"
 UNTRACKED = (
@@ -164,20 +167,20 @@ def _error(value: float | None, upper: float | None) -> str:
 def _meters(job: Job, query: Any) -> str:
     """Draw the noise, the expected error and the chance of a strong pair."""
     planned = _planned(job)
-    drawn: dict[str, tuple[float | None, float]] = {}
+    drawn: dict[str, tuple[float | None, str]] = {}
     if isinstance(planned, TablePlan):
-        drawn["noise of a value, 95%"] = planned.half_width, WIDEST
-        drawn["expected error"] = planned.error, WIDEST
-        drawn["chance to find a relation of 0.5"] = planned.chance, 1.0
+        drawn["noise of a value, 95%"] = planned.half_width, SMALL
+        drawn["expected error"] = planned.error, SMALL
+        drawn["chance to find a relation of 0.5"] = planned.chance, LARGE
     elif planned is not None:
         row = planned[query.mechanism.name]
-        drawn["expected error"] = row.value, WIDEST
-        drawn["error in 90% of cases, at most"] = row.value_upper, WIDEST
+        drawn["expected error"] = row.value, SMALL
+        drawn["error in 90% of cases, at most"] = row.value_upper, SMALL
     return "".join(
         f"<p class='gauge'><label for='gauge{place}'>{text(name)}</label> "
-        f"<meter id='gauge{place}' min='0' max='{most}' value='{min(value, most):.4f}'></meter> "
+        f"<meter id='gauge{place}' {scale} value='{value:.4f}'></meter> "
         f"<span class='number'>{value:.2g}</span></p>"
-        for place, (name, (value, most)) in enumerate(drawn.items())
+        for place, (name, (value, scale)) in enumerate(drawn.items())
         if value is not None
     )
 

@@ -102,7 +102,11 @@ def _changed(lines: list[str], table: str, key: str, value: Any) -> list[str]:
         return lines
     if behind is not None:
         shown = lines[behind].removeprefix("#").removeprefix(" ")
-        return [*lines[:behind], _line(shown, key, value), *lines[behind + 1 :]]
+        return [
+            *lines[:behind],
+            _line(shown, key, value, len(lines[behind]) - len(shown)),
+            *lines[behind + 1 :],
+        ]
     entry = f"{key_of(key)} = {as_toml(value)}"
     if end is None:
         return [*lines, "", f"[{key_of(table)}]", entry]
@@ -141,8 +145,11 @@ def _end(lines: list[str], at: int) -> int:
     return at + 1
 
 
-def _line(line: str, key: str, value: Any) -> str:
-    """Return a line with another value, and the comment that it had, where that stood."""
+def _line(line: str, key: str, value: Any, moved: int = 0) -> str:
+    """Return a line with another value, and the comment that it had, where that stood.
+
+    It stood further to the right where the line began behind a ``#``.
+    """
     before = line.partition("=")[0] if PLACE.match(line) else f"{key_of(key)} "
     entry = f"{before}= {as_toml(value)}"
     for at, letter in enumerate(line):
@@ -152,5 +159,6 @@ def _line(line: str, key: str, value: Any) -> str:
             tomllib.loads(line[:at])
         except ValueError:
             continue
-        return f"{entry.ljust(at)}{'' if len(entry) < at else '  '}{line[at:]}"
+        place = at + moved
+        return f"{entry.ljust(place)}{'' if len(entry) < place else '  '}{line[at:]}"
     return entry
