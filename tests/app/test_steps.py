@@ -116,6 +116,19 @@ def test_the_plan_follows_epsilon(begun):
     assert begun.session.text.count("epsilon = 0.5") == 1  # looking changes nothing
 
 
+def test_the_plan_is_that_of_the_records_that_surely_count(begun):
+    """Two sources, the plan's table and the query's noise, must tell the same."""
+    filled(begun)
+    begun.post("/question", {"ask": "strongest pairs", "top": "1"})
+    for rule in ("refuse", "drop"):
+        text = begun.session.text.replace('rule = "refuse"', f'rule = "{rule}"')
+        begun.post("/job", {"text": text.replace("people = 300", "people = 5000")})
+        shown = begun.get("/plan?epsilon=1").text
+        drawn = re.search(r"noise of a value.*?'number'>([\d.]+)<", shown, re.DOTALL)[1]
+        said = re.search(r"95% of values are within ([\d.]+)", shown)[1]
+        assert drawn == said
+
+
 @pytest.mark.parametrize("ask", ["strongest pairs", "all pairs", "test"])
 def test_every_question_has_a_plan(begun, ask):
     filled(begun)

@@ -131,30 +131,37 @@ def _about(query: Any) -> dict[str, str]:
     return rows
 
 
-def _planned(job: Job) -> Any:
-    """Return the plan of a job, where simulations of default options tell."""
+def _planned(job: Job, query: Any) -> Any:
+    """Return the plan of a job for the records that surely count, where simulations tell."""
     special = ("mechanism", "axes", "cap", "B", "c", "split")
     if job.ask == "test" or job.get("groups", "by") is not None:
         return None
     if any(job.get("question", key) for key in special):
         return None
     try:
-        return job.plan()
+        planned = job.plan(_least(query))
     except DpmicError:
         return None
+    rows = [planned] if isinstance(planned, TablePlan) else planned.rows
+    return next((row for row in rows if row.mechanism == query.mechanism.name), None)
+
+
+def _least(query: Any) -> int:
+    """Return how many records surely count: all, unless some may be left out."""
+    size = getattr(getattr(query, "setting", None), "size", None) or query.size
+    return int(query.n if size is None else size.least)
 
 
 def _expected(job: Job, query: Any) -> dict[str, str]:
     """Return what the values will be worth."""
-    planned, shown = _planned(job), {}
+    planned, shown = _planned(job, query), {}
     if isinstance(planned, TablePlan):
         shown["expected error"] = _error(planned.error, planned.error_upper)
         if planned.chance is not None:
             label, chance, among = planned.chance_in_words()
             shown[label] = f"{chance}: {among}"
     elif planned is not None:
-        row = planned[query.mechanism.name]
-        shown["expected error"] = _error(row.value, row.value_upper)
+        shown["expected error"] = _error(planned.value, planned.value_upper)
     return {**shown, **job.promises(query.n)}
 
 
@@ -166,16 +173,15 @@ def _error(value: float | None, upper: float | None) -> str:
 
 def _meters(job: Job, query: Any) -> str:
     """Draw the noise, the expected error and the chance of a strong pair."""
-    planned = _planned(job)
+    planned = _planned(job, query)
     drawn: dict[str, tuple[float | None, str]] = {}
     if isinstance(planned, TablePlan):
         drawn["noise of a value, 95%"] = planned.half_width, SMALL
         drawn["expected error"] = planned.error, SMALL
         drawn["chance to find a relation of 0.5"] = planned.chance, LARGE
     elif planned is not None:
-        row = planned[query.mechanism.name]
-        drawn["expected error"] = row.value, SMALL
-        drawn["error in 90% of cases, at most"] = row.value_upper, SMALL
+        drawn["expected error"] = planned.value, SMALL
+        drawn["error in 90% of cases, at most"] = planned.value_upper, SMALL
     return "".join(
         f"<p class='gauge'><label for='gauge{place}'>{text(name)}</label> "
         f"<meter id='gauge{place}' {scale} value='{value:.4f}'></meter> "
