@@ -34,8 +34,8 @@ def test_every_pair_is_there_with_its_score(scored):
 
 
 def test_a_filter_leaves_what_it_says(scored):
-    assert "3 pairs" in scored.get("/explore").text
-    assert "2 pairs" in scored.get("/explore?column=age").text
+    assert "6 pairs" in scored.get("/explore").text
+    assert "3 pairs" in scored.get("/explore?column=age").text
     assert "1 pair," in scored.get("/explore?column=age&least=0.5").text
 
 
@@ -54,7 +54,7 @@ def test_a_pair_has_points_grid_and_p_value(scored):
 
 def test_files_have_every_pair(scored):
     lines = list(csv.DictReader(io.StringIO(scored.get("/explore/visits.csv").text)))
-    assert len(lines) == 3
+    assert len(lines) == 6
     assert scored.get("/explore/visits.png").body.startswith(b"\x89PNG")
     assert scored.get("/explore/visits.html").text.startswith("<!doctype html>")
 

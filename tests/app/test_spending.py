@@ -2,6 +2,7 @@
 
 import re
 import threading
+from html import unescape
 
 import pytest
 import window
@@ -48,6 +49,50 @@ def test_what_is_printed_was_shown_before(ready, tmp_path):
     assert result.guarantee in asked.replace("&#x27;", "'")
     assert result.guarantee in shown.replace("&#x27;", "'")
     assert 0.99 < spent(tmp_path) <= 1
+
+
+ONE = 'person = "patient"'
+PAIR = 'ask = "one pair"\nx = "age"\ny = "dose"'
+KINDS = {
+    "a person's first rows": {ONE: f"{ONE}\nrows_per_person = 2"},
+    "rows that nobody can tell apart": {ONE: "rows_per_person = 2"},
+    "rows that are people": {ONE: "one_row_per_person = true"},
+    "dropped records": {"[columns]": '[missing]\nrule = "drop"\ncomplete = 0.9\n[columns]'},
+    "random values": {"[columns]": '[missing]\nrule = "scatter"\n[columns]'},
+    "a test": {"one pair": "test"},
+    "all pairs": {
+        PAIR: 'ask = "all pairs"\ndelta = 1e-6',
+        "dose = {": "noise = { bounds = [0, 1] }\ndose = {",
+    },
+    "groups": {
+        "[columns]": '[groups]\nby = "ward"\nat_least = 100\n[columns]\n'
+        'ward = { categories = ["a", "b"] }',
+        "epsilon = 1.0": "epsilon = 2.0",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_guarantee_of_every_kind_was_shown_before(tmp_path, kind):
+    job = window.JOB.replace("epsilon = 1.0", "epsilon = 1.0\nallow_noisy = true")
+    for old, new in KINDS[kind].items():
+        assert old in job
+        job = job.replace(old, new)
+    dpmic.Ledger(window.folder(tmp_path, job) / "visits.ledger", 3, 1e-5)
+    opened = window.Window(tmp_path, "visits.dpmic.toml").enter()
+    assert opened.get("/consent").alerts == ""
+    nonce = opened.nonce()
+    asked = unescape(opened.get("/consent").text)
+    opened.post("/spend", {"nonce": nonce})
+    shown = opened.settled("/result")
+    assert shown.alerts == ""
+    printed = opened.session.run.result.guarantee
+    if kind == "a test":  # its last sentence is about the p-value
+        printed, _, last = printed.rpartition(" If ")
+        assert "p-value" in last
+    assert printed in asked
+    for file in ("html", "json", "csv"):
+        assert opened.get(f"/result/visits.{file}").status == 200
 
 
 def test_files_hold_the_result(ready):

@@ -11,7 +11,7 @@ from dpmic.job import Job
 
 pytest.importorskip("starlette", reason="the window needs the extra app")
 
-COLUMNS = ("patient", "age", "dose", "noise")
+COLUMNS = ("patient", "age", "dose", "noise", "ward")
 
 
 @pytest.fixture

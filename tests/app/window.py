@@ -25,7 +25,15 @@ N = 300
 _RNG = np.random.default_rng(20261118)
 AGE = _RNG.uniform(20, 90, N).round(3)
 DOSE = (AGE * 2 + _RNG.normal(0, 9, N)).round(3)
-TABLE = pa.table({"patient": np.arange(N), "age": AGE, "dose": DOSE, "noise": _RNG.random(N)})
+TABLE = pa.table(
+    {
+        "patient": np.arange(N),
+        "age": AGE,
+        "dose": DOSE,
+        "noise": _RNG.random(N),
+        "ward": np.where(np.arange(N) % 2, "a", "b"),
+    }
+)
 
 JOB = """\
 [data]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -184,14 +184,11 @@ class Session:
         if known != shape:
             made = job.made_up(rows=1)  # one row each: more records would only have less noise
             self._made = (shape, made)
-        terms, _ = job.asked()
-        terms |= {"ledger": None, "dataset": None}
-        with speaking_of_keys():
-            query = job.prepare(Terms(**{**terms, "allow_noisy": True}), made)
-            try:
-                job.prepare(Terms(**terms), made)
-            except ParameterError as error:
-                return query, error.spelled(for_the_file)
+        query = _free(job, made, allow_noisy=True)
+        try:
+            _free(job, made)
+        except ParameterError as error:
+            return query, error.spelled(for_the_file)
         return query, ""
 
     def rehearse(self) -> None:
@@ -214,9 +211,8 @@ class Session:
             stored = entry is not None and entry.answer is not None
             if not stored:
                 query.check()
-            # The sentence of the same query, about made-up records; n is public.
-            made = job.rehearsal(query.n, rows=1).run()
-            return Prepared(query, made.guarantee, stored, secrets.token_urlsafe(16))
+            guarantee = _guarantee(job, query.n, self.names())
+            return Prepared(query, guarantee, stored, secrets.token_urlsafe(16))
 
         with self._lock:
             now = self.preparation
@@ -255,3 +251,23 @@ class Session:
                 return "Stopped while publishing. There is no ledger, so count it as spent."
             return "Stopped while publishing. If it was charged, the same job finishes it for free."
         return "Stopped."
+
+
+def _free(job: Job, made: Any, **other: Any) -> Query[Any]:
+    """Prepare the query of a job on made-up columns, without a ledger."""
+    terms, _ = job.asked()
+    terms |= {"ledger": None, "dataset": None, **other}
+    with speaking_of_keys():
+        return job.prepare(Terms(**terms), made)
+
+
+def _guarantee(job: Job, n: int, order: Sequence[str]) -> str:
+    """Return the guarantee of a job by running it on made-up records, as many as there are.
+
+    It lists what is public, in the order of the columns in the file.
+    """
+    made = job.made_up(n, rows=1)
+    known = [name for name in order if name in made.column_names]
+    sentences: str = _free(job, made.select(known)).run().guarantee
+    # The last sentence of a test is about its p-value, which nobody has drawn yet.
+    return sentences.rpartition(" If ")[0] if job.ask == "test" else sentences

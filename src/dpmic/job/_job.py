@@ -371,13 +371,13 @@ class Job:
             result: Published = query.run()
         return result
 
-    def rehearsal(self, people: int | None = None, *, rows: int | None = None) -> Query[Any]:
+    def rehearsal(self, people: int | None = None) -> Query[Any]:
         """Prepare the query of this job on made-up data, without a ledger."""
         self.refuse(self.entries.problems)
         terms, _ = self.asked()
         terms |= {"ledger": None, "dataset": MADE_UP}
         with speaking_of_keys():
-            return self.prepare(Terms(**terms), self.made_up(people, rows=rows))
+            return self.prepare(Terms(**terms), self.made_up(people))
 
     def promises(self, people: int | None = None) -> dict[str, str]:
         """Return what is taken on trust besides the privacy unit, in words."""
