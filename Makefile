@@ -11,7 +11,7 @@ BUILT_OF := pyproject.toml CMakeLists.txt $(wildcard src/dpmic/_kernels/native/*
 NATIVE ?= $(if $(shell command -v $(CXX) 2>/dev/null),required,auto)
 .venv/demo.done: NATIVE = auto
 
-.PHONY: help demo check test test-full test-lowest lint docs bench bench-scale bench-synthetic audit clean
+.PHONY: help demo check test test-full test-lowest lint docs gallery dist bench bench-scale bench-synthetic audit clean
 
 help:
 	@echo "make demo       install into .venv, screen a real survey privately, write demo.html"
@@ -21,6 +21,8 @@ help:
 	@echo "make test-lowest  run the tests of make test with the lowest versions that pyproject.toml allows"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation into site/index.html"
+	@echo "make gallery    run the examples of the gallery, and write their pages, notebooks and figures (2 minutes)"
+	@echo "make dist       build what a release consists of into dist/, install the wheel in a fresh environment"
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make bench-scale  count 10^8 rows, beside DuckDB and Spark (4 GB of disk, minutes)"
 	@echo "make bench-synthetic  compare errors with private synthetic data, MST of dpmm (15 minutes)"
@@ -63,8 +65,26 @@ lint: .venv/test.done
 	@$(BIN)/mypy
 
 docs: .venv/docs.done
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@said=$$($(BIN)/python -m zensical build --clean --strict 2>&1) || { echo "$$said"; exit 1; }
 	@echo "dpmic: open site/index.html"
+
+gallery: .venv/test.done
+	@$(BIN)/python docs/gallery/build.py
+
+# The archive of sources, the wheel of this platform, and the one without the extension that serves all others.
+TRY := import dpmic; x = range(-50, 51); print("dpmic", dpmic.__version__, dpmic.mice(x, [v * v for v in x]).mic)
+dist: .venv/dist.done
+	@rm -rf dist .venv-dist
+	@echo "dpmic: building dist/"
+	@DPMIC_NATIVE=off $(BIN)/python -m build --wheel --outdir dist . >dist.log 2>&1 || { cat dist.log; exit 1; }
+	@DPMIC_NATIVE=$(NATIVE) $(BIN)/python -m build --outdir dist . >dist.log 2>&1 || { cat dist.log; exit 1; }
+	@rm dist.log
+	@echo "dpmic: installing the wheel into a fresh environment"
+	@$(PYTHON) -m venv .venv-dist
+	@.venv-dist/bin/python -m pip install --quiet --find-links dist "dpmic==$$($(BIN)/python -c 'import dpmic; print(dpmic.__version__)')"
+	@cd .venv-dist && bin/python -c '$(TRY)' && printf 'x,y\n1,1\n2,4\n3,9\n4,16\n' | bin/dpmic score - x y --csv
+	@rm -rf .venv-dist
+	@ls -l dist
 
 bench: .venv/full.done
 	@$(BIN)/python benchmarks/peers.py
@@ -86,7 +106,7 @@ audit: .venv/full.done
 	@$(BIN)/python benchmarks/audits.py
 
 clean:
-	rm -rf .venv .venv-lowest .venv-synthetic site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-dist .venv-lowest .venv-synthetic dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 .venv/pip.done:

@@ -34,23 +34,13 @@ def close_figures():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-def _folder(variable, default):
-    folder = Path(os.environ.get(variable, ROOT.parent / "shared" / default))
-    if not folder.is_dir():
-        pytest.skip(f"no folder {folder}: set {variable} to run this test")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def golden():
-    """The folder of values printed by other implementations."""
-    return _folder("DPMIC_GOLDEN", "golden")
-
-
 @pytest.fixture(scope="session")
 def real_data():
-    """The folder of the paper's real tables."""
-    return _folder("DPMIC_DATA", "data")
+    """The folder of the paper's real tables, which may not be copied into the project."""
+    folder = Path(os.environ.get("DPMIC_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no folder {folder}: set DPMIC_DATA to run this test")
+    return folder
 
 
 @pytest.fixture

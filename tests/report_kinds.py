@@ -43,6 +43,8 @@ def results():
     x, y = table["age"], table[NAMES[1]]
     two = {"data": table, "epsilon": 1.0}
     both = ((0.0, 1.0), (0.0, 1.0))
+    by_half = table.with_columns(half=pl.Series(np.arange(N) % 2).cast(pl.String))
+    grouped = {"by": "half", "categories": {"half": ["0", "1"]}, "at_least": 600, "data": by_half}
     return {
         "screening": dpmic.screen(table, bounds=bounds, epsilon=1.0, top=3),
         "target": dpmic.screen(table, bounds=bounds, epsilon=1.0, top=3, target=HOSTILE),
@@ -50,6 +52,7 @@ def results():
         "column": dpmic.release_pairwise(table, bounds=bounds, epsilon=1.0, target=QUOTED),
         "release": dpmic.release("age", HOSTILE, bounds=both, **two),
         "histogram": dpmic.release("age", QUOTED, bounds=both, mechanism="micr-geometric", **two),
+        "groups": dpmic.release("age", HOSTILE, bounds=both, epsilon=1.0, **grouped),
         "bounds": dpmic.estimate_bounds(HOSTILE, **two),
         "private test": dpmic.release_test("age", HOSTILE, **two),
         "pairwise": dpmic.pairwise(table, tic=True, pvalues=True, permutations=99, rng=0),
@@ -60,7 +63,7 @@ def results():
 
 
 PRIVATE = ("screening", "target", "matrix", "column", "release", "histogram", "bounds")
-PRIVATE = (*PRIVATE, "private test")
+PRIVATE = (*PRIVATE, "private test", "groups")
 PLAIN = ("pairwise", "cross", "score", "test")
 KINDS = (*PRIVATE, *PLAIN)
 

@@ -3,9 +3,11 @@
 import ast
 import doctest
 import functools
+import importlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -42,9 +44,12 @@ def prose(text):
 
 
 def anchors(page):
-    """Return the anchors of a page's headings."""
-    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text()), re.MULTILINE)
-    return {re.sub(r"[^\w\s-]", "", h).strip().lower().replace(" ", "-") for h in headings}
+    """Return the anchors of a page: its headings, and the names that the site documents there."""
+    text = BLOCK.sub("", page.read_text())
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    names = re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\s-]", "", h).strip().lower().replace(" ", "-") for h in headings}
+    return {*slugs, *names}
 
 
 def test_exports_are_sorted_documented_and_there():
@@ -251,21 +256,46 @@ def test_the_tutorial_runs_as_it_is_written(tmp_path, monkeypatch):
     assert commands >= 5
 
 
+@sweep("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_job_files_in_the_documentation_have_a_plan(page, tmp_path):
+    for language, code in BLOCK.findall(page.read_text()):
+        if language == "toml" and "[question]" in code:
+            (tmp_path / "job.toml").write_text(code)
+            job = dpmic.Job.load(tmp_path / "job.toml")
+            assert job.plan() is not None
+            assert len(job.check()) <= 2  # its data and its ledger are not there
+
+
+def test_the_figure_of_the_home_page_shows_what_is_measured(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    relations = importlib.import_module("relations")
+    drawn = relations.FIGURE.read_text()
+    described = (DOCS / "index.md").read_text()
+    for correlation, mic in relations.scores().values():
+        assert f"correlation {correlation:.2f} · MIC {mic:.2f}" in drawn
+        assert f"{correlation:.2f}" in described
+        assert f"{mic:.2f}" in described
+
+
 @pytest.mark.full
 def test_the_site_builds_without_a_warning(tmp_path):
-    pytest.importorskip("mkdocs", reason="the site needs the extra docs")
+    pytest.importorskip("zensical", reason="the site needs the extra docs")
+    for name in ("docs", "src", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("mkdocs.yml", "CHANGELOG.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
-        cwd=ROOT,
+        [sys.executable, "-m", "zensical", "build", "--strict"],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        env={**os.environ, "NO_COLOR": "1"},
     )
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Warning" not in done.stdout + done.stderr
     for page in DOCS.rglob("*.md"):
-        built = tmp_path / page.relative_to(DOCS).with_suffix(".html")
+        built = tmp_path / "site" / page.relative_to(DOCS).with_suffix(".html")
         text = built.read_text()
         # Nothing is fetched from a host, and nothing is left of the docstrings' own markup.
         assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=\"(https?:)?//", text)

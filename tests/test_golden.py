@@ -1,12 +1,15 @@
-"""Numbers printed by other implementations (the golden folder's README says by which, and how)."""
+"""Numbers that other programs print (tests/golden/README.md says which, and how)."""
 
 import csv
 
 import numpy as np
 import pytest
+from project import ROOT
 
 import dpmic
 from dpmic.compat.minepy import MINE
+
+GOLDEN = ROOT / "tests" / "golden"
 
 
 def rows(path):
@@ -50,8 +53,8 @@ def find(spellman, baseball):
 
 
 @pytest.mark.slow
-def test_every_value_of_minepy(golden, find):
-    checked = rows(golden / "minepy.csv")
+def test_every_value_of_minepy(find):
+    checked = rows(GOLDEN / "minepy.csv")
     assert len(checked) > 1000
     for row in checked:
         mine = MINE(alpha=float(row["alpha"]), c=float(row["c"]), est=row["est"])
@@ -71,11 +74,11 @@ def test_every_value_of_minepy(golden, find):
 
 
 @pytest.mark.slow
-def test_the_original_java_program(golden, spellman):
+def test_the_original_java_program(spellman):
     """MINE.jar prints five truncated decimals."""
     genes, _ = spellman
     time = np.arange(1.0, 24.0)
-    checked = rows(golden / "minejar_spellman.csv")
+    checked = rows(GOLDEN / "minejar_spellman.csv")
     assert len(checked) > 4000
     for row in checked:
         score = dpmic.mic(time, genes[row["gene"]])
@@ -84,7 +87,7 @@ def test_the_original_java_program(golden, spellman):
         assert score.mcn() == pytest.approx(float(row["mcn"]), abs=1.1e-5), row
 
 
-def test_mic_is_minepys_mic_approx(golden, find):
-    for row in rows(golden / "minepy.csv"):
+def test_mic_is_minepys_mic_approx(find):
+    for row in rows(GOLDEN / "minepy.csv"):
         if (row["est"], row["alpha"], row["c"]) == ("mic_approx", "0.6", "15"):
             assert dpmic.mic(*find(row)).mic == pytest.approx(float(row["mic"]), abs=1e-9)

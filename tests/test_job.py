@@ -3,6 +3,7 @@
 import datetime
 import re
 import tomllib
+import warnings
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -14,9 +15,10 @@ from sweeps import sweep
 
 import dpmic
 from dpmic._validate import Categories
-from dpmic.errors import InputError, ParameterError
+from dpmic.errors import BoundsReminder, InputError, ParameterError
 from dpmic.job import MADE_UP, _made_up, for_the_file, save, template
 from dpmic.job._entries import KEYS, Entries
+from dpmic.privacy import pairwise
 from dpmic.privacy.query import Terms
 
 N = 1000
@@ -211,56 +213,71 @@ WRONG = {
     "a key elsewhere": ("top = 2", "top = 2\nepsilon = 1", "question.epsilon:", "below [privacy]"),
     "no table": ("[data]", "top = 3\n[data]", "line 1, top: there is no", "below [question]"),
     "no file": ('file = "visits.csv"\n', "", "data.file: it is missing", "below [data]"),
-    "a file": ('"visits.csv"', "5", "line 2, file = 5: a text is needed", "quotes"),
+    "a file": ('"visits.csv"', "5", "line 2, file = 5: a text is expected", "quotes"),
     "no dataset": ('dataset = "visits 2024"\n', "", "data.dataset: it is missing", "the ledger"),
     "people": ("people = 1000", "people = 1", "line 4, people = 1: it is too small", "2 or more"),
     "many": ("people = 1000", "people = 10_000_001", "it is too large", "at most 10000000"),
     "no unit": ('person = "patient"\n', "", "privacy.person: it is missing", "one_row_per"),
     "open unit": ('"patient"', '"?"', "line 7, privacy.person: it is not filled in", "one_row"),
-    "two units": ("epsilon", "one_row_per_person = true\nepsilon", "person says that", "put #"),
-    "a yes": ("epsilon", "allow_noisy = 1\nepsilon", "allow_noisy = 1: it is a yes", "true or"),
+    "two units": (
+        "epsilon",
+        "one_row_per_person = true\nepsilon",
+        "person allows several rows",
+        "put #",
+    ),
+    "a yes": ("epsilon", "allow_noisy = 1\nepsilon", "allow_noisy = 1: true or false", "without"),
     "rows": ("epsilon", "rows_per_person = 0\nepsilon", "rows_per_person = 0: it is", "1 or"),
-    "no epsilon": ("epsilon = 1.0\n", "", "privacy.epsilon: it is missing", "epsilon = 1.0"),
+    "no epsilon": ("epsilon = 1.0\n", "", "privacy.epsilon: it is missing", "epsilon = 1"),
     "epsilon": ("1.0", '"1"', "line 8, epsilon = '1': epsilon must be a real", "pass a number"),
-    "negative": ("1.0", "-1", "line 8, epsilon = -1.0: a privacy loss is", "pass epsilon = 1"),
-    "large": ("1.0", "20", "line 8, epsilon = 20", "allow_large_epsilon = true if that"),
+    "negative": ("1.0", "-1", "line 8, epsilon = -1.0: epsilon must be finite", "pass epsilon = 1"),
+    "large": ("1.0", "20", "line 8, epsilon = 20", "allow_large_epsilon = true if you"),
     "no question": ('ask = "strongest pairs"\n', "", "question.ask: it is missing", '"one pair"'),
     "a question": ('"strongest pairs"', '"strong pairs"', "line 12, ask = ", "'strongest pairs'"),
     "no top": ("top = 2", "", "question.top: it is missing", "write top = 5"),
     "open top": ("top = 2", 'top = "?"', "line 13, question.top: it is not filled in", "top = 5"),
-    "top": ("top = 2", "top = 4", "line 13, top = 4: there are 3 pairs", "top = 3 or less"),
-    "top of target": ("top = 2", 'top = 3\ntarget = "age"', "top = 3: there are 2 pairs", ""),
-    "another's": ("top = 2", "top = 2\ndraws = 99", "question.draws: the question", "put #"),
+    "top": ("top = 2", "top = 4", "line 13, top = 4: there are only 3 pairs", "top = 3 or less"),
+    "top of target": ("top = 2", 'top = 3\ntarget = "age"', "top = 3: there are only 2 pairs", ""),
+    "another's": ("top = 2", "top = 2\ndraws = 99", "question.draws: ask = ", "put #"),
     "open": ("top = 2", 'top = 2\ncap = "?"', "question.cap: it is not filled in", "put #"),
-    "target": ("top = 2", 'top = 2\ntarget = "aeg"', "[columns] has no such", "'age'"),
-    "idle target": ("top = 2", 'top = 2\ntarget = "patient"', "it is target of", "bounds"),
+    "target": ("top = 2", 'top = 2\ntarget = "aeg"', "no such column below [columns]", "'age'"),
+    "idle target": ("top = 2", 'top = 2\ntarget = "patient"', "uses it as target", "bounds"),
     "mechanism": ("top = 2", 'top = 2\nmechanism = "laplace"', "no such choice", "'micr-laplace'"),
-    "ranks": ("top = 2", 'top = 2\nmechanism = "mice-laplace"', "fixed beforehand", "put #"),
+    "ranks": ("top = 2", 'top = 2\nmechanism = "mice-laplace"', "cannot score the pairs", "put #"),
     "axes": ("top = 2", 'top = 2\naxes = "log"', "axes = 'log': there is no such", "'any'"),
-    "cap": ("top = 2", "top = 2\ncap = 1", "cap = 1: it is a multiple", "pass cap = 5"),
+    "cap": ("top = 2", "top = 2\ncap = 1", "cap = 1: cap must be a multiple", "pass cap = 5"),
     "B": ("top = 2", "top = 2\nB = 1", "B = 1: the smallest grid", "pass B of"),
     "c": ("top = 2", "top = 2\nc = 0", "c = 0: a master needs", "pass c >= 1"),
-    "split": ("top = 2", "top = 2\nsplit = 2", "split = 2: it is a share", "split = 0.8"),
+    "split": ("top = 2", "top = 2\nsplit = 2", "split = 2: a share", "split = 0.8"),
     "no column": ("age = { bounds = [0, 120] }\n", 'age = "?"\n', "columns.age: it is not", "{ b"),
-    "a column": ("{ bounds = [0, 120] }", "[0, 120]", "line 17, columns.age: it is not", "{ b"),
-    "its key": ("{ bounds = [0, 120] }", "{ bound = [0, 120] }", "has no 'bound'", "'bounds'"),
-    "ends": ("[0, 120]", "[120, 0]", "line 17, columns.age: an interval needs", "{ bounds"),
+    "a column": ("{ bounds = [0, 120] }", "[0, 120]", "line 17, columns.age: this is not", "{ b"),
+    "its key": ("{ bounds = [0, 120] }", "{ bound = [0, 120] }", "has no key 'bound'", "'bounds'"),
+    "ends": ("[0, 120]", "[120, 0]", "line 17, columns.age: the lower bound must", "{ bounds"),
     "three": ("[0, 120]", "[0, 1, 2]", "columns.age: an interval has two ends", "{ bounds"),
-    "a date": ("[0, 120]", "[0, 2020-01-01]", "both bounds are numbers, or both", "{ bounds"),
+    "a date": ("[0, 120]", "[0, 2020-01-01]", "must be two numbers or two dates", "{ bounds"),
     "one category": ("bounds = [0, 120]", 'categories = ["a"]', "from 2 to 100", "categories ="),
     "twice": ("bounds = [0, 120]", 'categories = ["a", "a"]', "listed twice", "categories ="),
     "both": ("[0, 120]", '[0, 120], categories = ["a", "b"]', "either bounds or", "{ bounds"),
-    "person": ('patient = "ignore"', "patient.bounds = [0, 9]", "names the person", '"ignore"'),
+    "person": (
+        'patient = "ignore"',
+        "patient.bounds = [0, 9]",
+        "identifies the person",
+        '"ignore"',
+    ),
     "idle fill": ("[0, 120]", "[0, 120], missing = 0", "the rule is 'refuse'", 'rule = "fill"'),
     "fill": ("[0, 120]", '[0, 120], missing = "no"', "must be a real number", "{ bounds"),
     "rule": ('"refuse"', '"dropp"', "line 22, rule = 'dropp': there is no", "'drop'"),
     "no fill": ('"refuse"', '"fill"', "no column has a value", "missing = 0"),
-    "share": ('"refuse"', '"drop"\ncomplete = 1.5', "complete = 1.5: it is a share", "= 0.8"),
-    "idle share": ('"refuse"', '"refuse"\ncomplete = 0.5', "a promise for dropped", "put #"),
-    "groups": ("[groups]", '[groups]\nby = "age"\nat_least = 5', "by = 'age': the gro", "categ"),
+    "share": ('"refuse"', '"drop"\ncomplete = 1.5', "complete = 1.5: a share", "= 0.8"),
+    "idle share": ('"refuse"', '"refuse"\ncomplete = 0.5', "it applies only to dropped", "put #"),
+    "groups": ("[groups]", '[groups]\nby = "age"\nat_least = 5', "by = 'age': groups", "categ"),
     "no groups": ("[groups]", "[groups]\nat_least = 5", "groups.by: it is missing", 'by = "ward"'),
     "report": ('"visits.html"', "1", "line 27, file = 1: a text", "quotes"),
-    "estimate": ("[report]", '[report]\nestimate = "yes"', "it is a yes or a no", "true or false"),
+    "estimate": (
+        "[report]",
+        '[report]\nestimate = "yes"',
+        "true or false is expected",
+        "without quotes",
+    ),
     "sep": ('file = "visits.csv"', 'file = "v"\nna = "NA"', "na = 'NA': a list of texts", '["NA"'),
 }
 """What is replaced in a good job by what, and pieces of the error."""
@@ -277,7 +294,7 @@ def test_wrong_entries_are_named_with_their_line_and_a_remedy(case):
     assert len(found) == 1 + (case in MISSED), found
 
 
-@sweep("case", ["x", "y", "same", "open", "free", "rows", "drop", "groups", "estimate"])
+@sweep("case", ["x", "y", "same", "open", "free", "rows", "drop", "groups", "words", "estimate"])
 def test_wrong_entries_of_a_pair_and_of_a_test(case):
     ranked = PAIR.replace('y = "dose"', 'y = "dose"\nmechanism = "mice-laplace"')
     ward = 'ward = { categories = ["a", "b"] }\n\n[missing]'
@@ -286,11 +303,12 @@ def test_wrong_entries_of_a_pair_and_of_a_test(case):
         "x": (PAIR.replace('x = "age"\n', ""), "question.x: it is missing; write x = "),
         "y": (PAIR.replace('y = "dose"', 'y = "dosis"'), "did you mean 'dose'"),
         "same": (PAIR.replace('y = "dose"', 'y = "age"'), "x and y are the same column"),
-        "open": (PAIR.replace("dose = { bounds = [0, 400] }", 'dose = "?"'), "it is y of the"),
+        "open": (PAIR.replace("dose = { bounds = [0, 400] }", 'dose = "?"'), "uses it as y"),
         "free": (ranked.replace("dose = { bounds = [0, 400] }", 'dose = "?"'), ""),
-        "rows": (TEST.replace("epsilon", "rows_per_person = 2\nepsilon"), "not independent"),
+        "rows": (TEST.replace("epsilon", "rows_per_person = 2\nepsilon"), "independent rows"),
         "drop": (TEST.replace('"refuse"', '"drop"'), "a test cannot drop records"),
-        "groups": (grouped.replace("[groups]", '[groups]\nby = "ward"'), "a test has no groups"),
+        "groups": (grouped.replace("[groups]", '[groups]\nby = "ward"'), "cannot be run by group"),
+        "words": (grouped.replace('"dose"\ndraws', '"ward"\ndraws'), "y = 'ward': a test ranks"),
         "estimate": (TEST.replace("[report]", "[report]\nestimate = true"), "no estimate of MIC*"),
     }[case]
     found = problems(text)
@@ -302,12 +320,25 @@ def test_columns_of_a_table_that_are_not_asked_about_may_stay_open():
     assert not problems(PAIR.replace("weight = { bounds = [0, 300] }", 'weight = "?"'))
 
 
+def test_all_pairs_have_no_groups(job):
+    """They were charged as one matrix of all records, which the command could not show."""
+    text = GROUPED.replace('"strongest pairs"\ntop = 2', '"all pairs"')
+    (found,) = problems(text)
+    assert "groups.by: all pairs are not published by groups; write ask = " in found
+    terms, options = job(text).asked()
+    del terms["ledger"]
+    with pytest.raises(ParameterError, match=r"^by: all pairs of every group"):
+        pairwise.prepare(job(GROUPED).made_up(2000), Terms(**terms), bounds=options["bounds"])
+
+
 def test_groups_are_categories():
     assert not problems(GROUPED)
     (found,) = problems(GROUPED.replace("{ a = 300", "{ c = 300"))
     assert "at_least of 'c': there is no such group; the categories are 'a', 'b'" in found
     (found,) = problems(GROUPED.replace("{ a = 300", "{ a = 0"))
     assert "at_least.a = 0: it is too small" in found
+    (found,) = problems(GROUPED.replace("[report]", "[report]\nestimate = true"))
+    assert "groups have no estimate of MIC*; put # before the line" in found
     (found,) = problems(re.sub("at_least.*", "", GROUPED))
     assert "groups.at_least: it is missing; promise the least size of each" in found
 
@@ -329,18 +360,18 @@ def test_everything_is_said_at_once(job):
 def test_what_is_not_toml_is_refused_with_its_line(tmp_path, text):
     path = tmp_path / "visits.dpmic.toml"
     path.write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(InputError, match=r"it is not TOML: .*(line \d|at end|position \d)"):
+    with pytest.raises(InputError, match=r"it is not valid TOML: .*(line \d|at end|position \d)"):
         dpmic.Job.load(path)
 
 
 def test_a_job_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="No such file or directory; check the name"):
+    with pytest.raises(InputError, match="there is no such file; check the name"):
         dpmic.Job.load(tmp_path / "visits.dpmic.toml")
 
 
 def test_lines_are_found_however_a_key_is_written():
     text = "\n[ columns . \"a b\" ]\nbounds = [1, 0]\n\n[columns]\n 'c' . bounds = [\n 2,\n 1]\n"
-    assert [line.partition(":")[0] for line in problems(text) if "interval" in line] == [
+    assert [line.partition(":")[0] for line in problems(text) if "lower bound" in line] == [
         'line 2, columns."a b"',
         "line 6, columns.c",
     ]
@@ -463,7 +494,7 @@ def test_the_plan_is_that_of_the_functions(job):
     assert job(of_target).plan() == dpmic.plan(1000, 1.0, candidates=2, delta=1e-6)
     several = TEXT.replace("epsilon", "rows_per_person = 2\nepsilon")
     assert job(several).plan() == dpmic.plan(1000, 1.0, candidates=3, top=2, rows_per_person=2)
-    with pytest.raises(ParameterError, match="errors are those of scores"):
+    with pytest.raises(ParameterError, match="plans are for scores"):
         job(TEST).plan()
 
 
@@ -496,25 +527,44 @@ class NewTerms(Terms):
 
 def test_terms_get_what_the_file_says(job, monkeypatch):
     monkeypatch.setattr("dpmic.job._job.Terms", NewTerms)
-    terms, options = job(GROUPED).asked()
+    terms, options = job(GROUPED).keywords()
     assert terms["categories"] == {"ward": ["a", "b"]}
     assert (terms["missing"], terms["complete"]) == ("drop", 0.9)
     assert (terms["by"], terms["at_least"]) == ("ward", {"a": 300, "b": 200})
     assert options["bounds"] == {"age": (0, 120), "dose": (0, 400), "weight": (0, 300)}
     filled = TEXT.replace("[0, 120]", "[0, 120], missing = 7").replace('"refuse"', '"fill"')
-    assert job(filled).asked()[0]["missing"] == {"age": 7}
+    assert job(filled).keywords()[0]["missing"] == {"age": 7}
     dated = TEXT.replace("[0, 120]", "[2020-01-01, 2024-12-31]")
     ends = datetime.date(2020, 1, 1), datetime.date(2024, 12, 31)
-    assert job(dated).asked()[1]["bounds"]["age"] == ends
+    assert job(dated).keywords()[1]["bounds"]["age"] == ends
+
+
+def test_made_up_columns_lack_only_values_that_have_others_in_their_place(job):
+    filled = TEXT.replace("[0, 120]", "[0, 120], missing = 7").replace('"refuse"', '"fill"')
+    made = job(filled).made_up(2000)
+    assert made["age"].null_count > 0 == made["dose"].null_count
+    assert job(filled).rehearse(2000).dataset == MADE_UP
 
 
 def test_promises_in_words(job):
     assert job().promises() == {}
     said = job(GROUPED).promises(2000)
-    assert said["missing values"].endswith("90% or more have both, so 1,800 at least count")
-    assert said["groups"] == "by ward: a has 300, b has 200 or more; each gets half of epsilon"
+    assert said["missing values"].endswith("90% or more have both (at least 1,800)")
+    assert (
+        said["groups"] == "by ward; promised sizes: a 300, b 200; each group gets half of epsilon"
+    )
     scattered = job(TEXT.replace('"refuse"', '"scatter"'))
-    assert scattered.promises() == {"missing values": "a random value stands for each"}
+    assert scattered.promises() == {"missing values": "each is replaced by a random value"}
+
+
+def test_a_job_needs_no_reminder_about_bounds(job, monkeypatch):
+    monkeypatch.setattr("dpmic.privacy._guards._reminded", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", BoundsReminder)
+        job().rehearse()
+    x = np.linspace(0, 1, 1000)
+    with pytest.warns(BoundsReminder):
+        dpmic.release(x, x, epsilon=1, bounds=((0, 1), (0, 1)))
 
 
 # made-up data

@@ -1,4 +1,4 @@
-"""Dependence between the columns of a table, with the Maximal Information Coefficient family."""
+"""Score dependence between the columns of a table, with or without differential privacy."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that ``import dpmic`` stays quick."""
+    """Import a public name when it is first used, so that ``import dpmic`` stays fast."""
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
 

@@ -1,45 +1,119 @@
-"""Numbers as text, rounded to the side that never promises too much; names as they can be seen."""
+"""Numbers as text, rounded so that a promise stays true; names without invisible characters."""
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 LEAST_MISS = 1e-9
-"""A smaller one is written as this, or the nines could not be counted."""
+"""A smaller probability of failure is written as this: nobody counts more nines."""
+
+LEAST_PVALUE = 0.0001
+"""A smaller p-value is written as being smaller."""
+
+LEAST_REMAINDER = 1e-6
+"""Less of a budget is written as 0: charges lie a billionth below what is asked for."""
+
+SCIENTIFIC = 1_000_000
+"""From here on a factor is written with an exponent."""
 
 JOINERS = "\u200c\u200d"
-"""Format characters that ordinary names of some languages hold; the others can reorder a line."""
+"""Format characters that some languages need; all others are escaped, since they reorder text."""
 
 
 def format_ceil(value: float, digits: int = 6) -> str:
-    """Write a number in some digits that never understate it."""
+    """Round a number up to some significant digits."""
     text = f"{value:.{digits}g}"
     return _rounded(value, digits, ROUND_CEILING) if float(text) < value else text
 
 
 def format_floor(value: float, digits: int = 6) -> str:
-    """Write a number in some digits that never overstate it."""
+    """Round a number down to some significant digits."""
     text = f"{value:.{digits}g}"
     return _rounded(value, digits, ROUND_FLOOR) if float(text) > value else text
 
 
 def _rounded(value: float, digits: int, rounding: str) -> str:
-    """Write a number rounded to one side, whatever decimal context the program has."""
+    """Round in one direction, whatever decimal context the program has set."""
     context = Context(prec=digits, rounding=rounding, traps=[])
     return f"{float(context.create_decimal_from_float(float(value))):.{digits}g}"
 
 
+def percent_ceil(share: float) -> str:
+    """Write a share in percent with one decimal, never understated.
+
+    Examples
+    --------
+    >>> percent_ceil(0.02672), percent_ceil(0.5), percent_ceil(0.999999)
+    ('2.7%', '50%', '100%')
+    """
+    return f"{math.ceil(round(share * 1000, 9)) / 10:g}%"
+
+
 def format_complement(miss: float) -> str:
-    """Write the probability 1 - miss, never overstated: 0.9999999 where a miss is 1e-7."""
+    """Write the probability 1 - miss, never overstated: 0.9999999 for a miss of 1e-7."""
     share = Context(prec=30, traps=[]).subtract(
         Decimal(1), Decimal(format_ceil(max(miss, LEAST_MISS)))
     )
     return f"{share:f}"
 
 
+def format_chance(pvalue: float, digits: int = 2) -> str:
+    """Write a p-value in some digits, never understated.
+
+    Examples
+    --------
+    >>> format_chance(0.01234), format_chance(0.000012)
+    ('0.013', '<0.0001')
+    """
+    return f"<{LEAST_PVALUE}" if pvalue < LEAST_PVALUE else format_ceil(pvalue, digits)
+
+
+def format_pvalue(pvalue: float, digits: int = 2) -> str:
+    """Write a p-value as in a sentence.
+
+    Examples
+    --------
+    >>> format_pvalue(0.01234), format_pvalue(0.000012)
+    ('p = 0.013', 'p < 0.0001')
+    """
+    text = format_chance(pvalue, digits)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def format_remainder(value: float, digits: int = 6) -> str:
+    """Write what is left of a budget, never overstated; less than a millionth is nothing.
+
+    Examples
+    --------
+    >>> format_remainder(1.0000000007), format_remainder(7e-10)
+    ('1', '0')
+    """
+    return "0" if value < LEAST_REMAINDER else format_floor(value, digits)
+
+
+def format_factor(epsilon: str) -> str:
+    """Write e^epsilon for an epsilon as it is printed, never understated.
+
+    Three digits from 2 on; below, two digits of what exceeds 1.
+
+    Examples
+    --------
+    >>> [format_factor(epsilon) for epsilon in ("0.01", "0.5", "1", "5", "10", "1000")]
+    ['1.011', '1.65', '2.72', '149', '22,100', '1.98e+434']
+    """
+    factor = Context(prec=30, traps=[]).exp(Decimal(epsilon))
+    excess = factor - 1 if factor < 2 else factor
+    digits = 2 if factor < 2 else 3
+    rounded = Context(prec=digits, rounding=ROUND_CEILING, traps=[]).plus(excess)
+    if factor < 2:
+        return f"{(1 + rounded).normalize():f}"
+    return f"{rounded:.2e}" if rounded >= SCIENTIFIC else f"{rounded.normalize():,f}"
+
+
 def visible(words: str) -> str:
-    """Write characters that nobody sees, or that move what follows, as Python would."""
+    """Escape characters that are invisible or reorder the text, as Python does."""
     return "".join(map(_visible, words))
 
 

@@ -1,4 +1,4 @@
-"""Files that several processes use: locks that end with their process, and atomic writes."""
+"""Files shared by several processes: locks that end with their process, and atomic writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 LOCK = "lock"
-"""The file in a folder that stands for the folder."""
+"""The file that is locked in place of its folder."""
 
 
 @contextmanager
@@ -25,24 +25,24 @@ def atomic_write(
 ) -> Iterator[BinaryIO]:
     """Write a file completely or not at all.
 
-    The bytes go to a temporary file, then to the disk, and only then get their name. When anything
-    fails, Ctrl-C included, the target is as it was and the temporary file is removed.
+    The bytes go to a temporary file, which is flushed to disk and then renamed. If anything fails,
+    even by Ctrl-C, the target stays as it was and the temporary file is removed.
 
     Parameters
     ----------
     target : Path
-        The file. One that is replaced hands on its mode.
+        The file to write. If it exists, its mode is kept.
     folder : Path, optional
-        Where the temporary file is, on the same file system; by default beside the target.
+        The folder of the temporary file, on the same file system; by default that of the target.
     mode : int
-        The mode of a new file, less the umask.
+        The mode of a new file, before the umask.
     may_replace : callable
-        Called last. Where it returns False, a file that has the name by then stays.
+        Called just before the renaming. If it returns False, an existing file is kept.
 
     Raises
     ------
     FileExistsError
-        If the name is taken and may not be replaced.
+        If the file exists and may not be replaced.
     OSError
         If the file cannot be written.
 
@@ -79,13 +79,13 @@ def temporary_name(target: Path) -> str:
 
 
 def _keep_mode(temporary: Path, target: Path) -> None:
-    with suppress(OSError):  # there is no such file, or the drive has no modes
+    with suppress(OSError):  # the file is new, or the drive has no modes
         temporary.chmod(stat.S_IMODE(target.stat().st_mode))
 
 
 def _put_once(temporary: Path, target: Path) -> None:
-    """Rename a file to a name that nobody has taken."""
-    target.touch(exist_ok=False)  # takes the name, on any system, or raises
+    """Rename a file, but never over an existing one."""
+    target.touch(exist_ok=False)  # reserves the name on any system, or raises
     try:
         os.replace(temporary, target)
     except OSError:
@@ -94,7 +94,7 @@ def _put_once(temporary: Path, target: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Bring a new name to the disk, where folders can be opened."""
+    """Flush a new name to disk, on systems that can open folders."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -104,14 +104,14 @@ def _sync(folder: Path) -> None:
 
 
 def lock_folder(folder: Path) -> BinaryIO:
-    """Make a folder if there is none, and lock it until :func:`unlock_folder`.
+    """Make a folder if needed, and lock it until :func:`unlock_folder`.
 
-    A file system without locks is used without: what two processes then add is the same twice.
+    On a file system without locks it stays unlocked: two processes then do the same work twice.
 
     Raises
     ------
     BlockingIOError
-        If it is locked already, by this process or by another.
+        If this process or another has locked it already.
     """
     path = folder / LOCK
     while True:
@@ -133,9 +133,9 @@ def lock_folder(folder: Path) -> BinaryIO:
 
 
 def unlock_folder(file: BinaryIO, folder: Path) -> None:
-    """Give up the lock, and remove the folder if it is empty."""
+    """Release the lock, and remove the folder if it is empty."""
     if sys.platform == "win32":
-        file.close()  # an open file cannot be removed there
+        file.close()  # Windows cannot remove an open file
     with suppress(OSError):
         (folder / LOCK).unlink()
         folder.rmdir()
@@ -148,19 +148,19 @@ def _lock_if_possible(file: BinaryIO) -> None:
     except BlockingIOError:
         raise
     except OSError:
-        pass  # no locks here
+        pass  # this file system has no locks
 
 
 def lock(descriptor: int) -> None:
-    """Lock an open file for this descriptor alone.
+    """Lock an open file for this descriptor only.
 
-    On POSIX systems by ``flock``: unlike the record locks of ``fcntl``, it is not dropped when the
-    same process opens and closes the file elsewhere.
+    On POSIX systems this uses ``flock``. Unlike the record locks of ``fcntl``, such a lock
+    survives when the same process opens and closes the file elsewhere.
 
     Raises
     ------
     BlockingIOError
-        If it is locked already, by this process or by another.
+        If this process or another has locked it already.
     OSError
         If the file system has no locks.
     """
@@ -178,7 +178,7 @@ def lock(descriptor: int) -> None:
 
 
 def unlock(descriptor: int) -> None:
-    """Release a lock, also where a forked child has inherited the descriptor."""
+    """Release a lock, even if a forked child has inherited the descriptor."""
     if sys.platform == "win32":
         import msvcrt
 

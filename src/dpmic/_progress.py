@@ -1,4 +1,4 @@
-"""Progress on stderr, only where somebody is watching; rich is imported when it shows anything."""
+"""Progress bars on stderr, if it is a terminal; rich is imported with the first bar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 PATIENCE = 1.0
-"""Seconds without a bar: most work is done by then."""
+"""Seconds before a bar appears: most work finishes sooner."""
 
 Listener = Callable[[str, int, int | None], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -34,9 +34,9 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def counting(what: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """Show a bar with the time left; call what is handed out with how many more are done.
+    """Show a bar with the time left; call the yielded function with the number newly done.
 
-    ``done`` were finished by an earlier run, which says nothing about the speed of this one.
+    ``done`` items were finished by an earlier run and do not count for the speed of this one.
     """
     with _bar(what, done, numbers=True) as update:
 
@@ -49,13 +49,13 @@ def counting(what: str, total: int, done: int = 0) -> Iterator[Callable[[int], N
 
 
 def reading() -> AbstractContextManager[Callable[[int, int | None], None]]:
-    """Show how much of a file was read; call what is handed out with the bytes, and all bytes."""
+    """Show how much of a file was read; call the yielded function with (bytes read, all bytes)."""
     return _bar("reading", 0, numbers=False)
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show what is being done and for how long; nobody knows how far it is."""
+    """Show what is being done and for how long, for work whose progress is unknown."""
     if not _watched():
         yield
         return
@@ -70,9 +70,9 @@ def working(what: str) -> Iterator[None]:
 
 @contextmanager
 def stages(say: Callable[[str], None]) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar for each stage, which stays; where nobody watches, ``say`` a line for each.
+    """Show a lasting bar for each stage or, without a terminal, ``say`` one line when it ends.
 
-    Call what is handed out with the stage, how much of it is done, and of how much.
+    Call the yielded function with (stage, how much is done, total).
     """
     watched = _watched()
     progress = _progress(
@@ -92,7 +92,7 @@ def stages(say: Callable[[str], None]) -> Iterator[Callable[[str, int, int], Non
 
 
 def _watched() -> bool:
-    """Return whether stderr is a terminal; a service may have none."""
+    """Return whether stderr is a terminal; a service may have no stderr."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -124,7 +124,7 @@ def _bar(what: str, done: int, *, numbers: bool) -> Iterator[Callable[[int, int 
 
 
 def _columns(description: str, *, numbers: bool) -> tuple[Any, ...]:
-    """Return the columns of a bar: how far in numbers or in percent, and the time."""
+    """Return the columns of a bar: progress as numbers or percent, and the time."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -1,4 +1,4 @@
-"""Options in, checked options out; nothing here looks at data."""
+"""Check options. Nothing here looks at data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numbers
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from dpmic.errors import ParameterError, safe_repr, with_code
 
 Master = Literal["reshef", "paper"]
-AnyMaster = Literal["reshef", "paper", "minepy"]  # the last for mic and the drop-in
+AnyMaster = Literal["reshef", "paper", "minepy"]  # "minepy" is for mic and the drop-in
 Ties = Literal["group", "random"]
 Interval = tuple[float, float]
 Bounds = tuple[Interval, Interval]
@@ -23,24 +24,24 @@ Bounds = tuple[Interval, Interval]
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The values that a nominal column can have; a record holds the position of its own."""
+    """The possible values of a nominal column; a record stores a position in this list."""
 
     labels: tuple[str, ...]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of categories."""
         return len(self.labels)
 
 
 Domain = Interval | Categories
-"""What a column can be: numbers between two ends, or one of several categories."""
+"""The possible range of a column: an interval of numbers, or a list of categories."""
 
 BOOLEANS = ("false", "true")
 DAY = datetime.timedelta(days=1)
 
 
 class Days(float):
-    """A date or a time as days since 1970, which is shown as it is written."""
+    """A date or time, stored as days since 1970 and printed as a date."""
 
     def __str__(self) -> str:
         when = datetime.datetime(1970, 1, 1) + self * DAY
@@ -48,7 +49,7 @@ class Days(float):
 
 
 def shown_end(end: float) -> float | str:
-    """Return an end of an interval as people wrote it: a number, or a date."""
+    """Return an end of an interval as it should be printed: a number or a date."""
     return str(end) if isinstance(end, Days) else end
 
 
@@ -56,27 +57,28 @@ DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
 WRITTEN = re.compile(r"\d{4}-\d\d-\d\d(?=$|[ T])")
 
 CAPS = tuple(half / 2 for half in range(7, 17))
-"""What one record may weigh in a capped score, in bits."""
+"""The most that one record can weigh in a capped score, in bits."""
 
 MAX_B = 5_000
-"""Above this the search, of about c^2 B^2 steps, takes minutes and the matrix 50 MB."""
+"""Larger searches, of about c^2 B^2 steps, take minutes, and their matrices 50 MB."""
 
 MAX_CATEGORIES = 100
-"""Two columns of so many have 10,000 cells; more categories than that are rarely a variable."""
+"""Two such columns have 10,000 cells; a column with more categories is rarely a variable."""
 
 MAX_EPSILON = 10
-"""A larger privacy loss must be asked for."""
+"""Larger values of epsilon need ``allow_large_epsilon=True``."""
 
 MAX_MASTER = 20_000
-"""Most parts that a master partition may have: the search is quadratic in them."""
+"""The most parts a master partition may have: the search is quadratic in them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far the search goes: cells in a grid and parts in its master.
+    """The size of the search: cells in a grid, and parts in its master partition.
 
-    ``B`` is the largest number of cells, ``c`` the master factor, ``master`` which size the master
-    has (:func:`dpmic.statistics.grids.steps`), and ``lmax`` the most columns, where not B decides.
+    ``B`` is the most cells a grid may have, ``c`` the master factor, ``master`` the rule for the
+    size of the master (:func:`dpmic.statistics.grids.steps`), and ``lmax`` the most columns, if
+    that is not decided by B.
     """
 
     B: float
@@ -85,15 +87,15 @@ class Limits:
     lmax: int | None = None
 
     def holding(self, x: int | None, y: int | None) -> Limits:
-        """Return limits with room for nominal columns: all their categories, and two parts.
+        """Return limits that leave room for all categories of nominal columns beside two parts.
 
-        ``x`` and ``y`` are the numbers of categories, None for numbers.
+        ``x`` and ``y`` are the numbers of categories; None means a column of numbers.
         """
         return replace(self, B=max(self.B, (x or 2) * (y or 2)))
 
 
 def real(value: object, name: str) -> float:
-    """Return a finite or infinite real number, never a NaN, a bool or a string."""
+    """Return a real number, finite or infinite; refuse NaN, booleans and text."""
     try:
         number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -108,7 +110,7 @@ def real(value: object, name: str) -> float:
 
 
 def integer(value: object, name: str, *, least: int, most: int | None = None) -> int:
-    """Return an integer within its range."""
+    """Return an integer between ``least`` and ``most``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(
             f"{name} = {safe_repr(value)}",
@@ -126,46 +128,49 @@ def integer(value: object, name: str, *, least: int, most: int | None = None) ->
 
 
 def epsilon(value: object, *, allow_large: bool = False) -> float:
-    """Return a privacy loss: finite, above 0, and not above 10 by accident."""
+    """Return epsilon: positive and finite, and above 10 only with ``allow_large``."""
     loss = real(value, "epsilon")
     if not 0 < loss < math.inf:
         raise ParameterError(
             f"epsilon = {safe_repr(value)}",
-            "a privacy loss is finite and above 0",
+            "epsilon must be finite and above 0",
             with_code("pass `epsilon=1`"),
         )
     if loss > MAX_EPSILON and not allow_large:
         raise ParameterError(
             f"epsilon = {safe_repr(value)}",
-            f"above {MAX_EPSILON} almost nothing is protected",
-            with_code("pass a smaller epsilon, or `allow_large_epsilon=True` if that is meant"),
+            f"above {MAX_EPSILON} it protects almost nothing",
+            with_code("pass a smaller epsilon, or `allow_large_epsilon=True` if you mean it"),
         )
     return loss
 
 
 def delta(value: object) -> float:
-    """Return the delta of a guarantee, a probability from 0 to below 1."""
+    """Return delta, a probability in [0, 1)."""
     share = real(value, "delta")
     if not 0 <= share < 1:
         raise ParameterError(
-            f"delta = {safe_repr(value)}", "it is a probability, far below 1 / n", "pass 0 or 1e-9"
+            f"delta = {safe_repr(value)}",
+            "delta is a probability, and should be far below 1 / n",
+            "pass 0 or 1e-9",
         )
     return share
 
 
+_members = lru_cache(maxsize=64)(get_args)  # which takes a microsecond each time
+
+
 def choice(value: object, name: str, kinds: object) -> str:
-    """Return a string that must be one of the members of a Literal type."""
-    known = get_args(kinds)
+    """Return ``value`` if it is a member of a Literal type."""
+    known = _members(kinds)
     if not isinstance(value, str) or value not in known:
         listed = " or ".join(repr(kind) for kind in known)
-        raise ParameterError(
-            f"{name} = {safe_repr(value)}", f"{name} is not known", f"pass {listed}"
-        )
+        raise ParameterError(f"{name} = {safe_repr(value)}", f"unknown {name}", f"pass {listed}")
     return value
 
 
 def cells(n: int, alpha: object, B: object) -> float:
-    """Return the largest number of cells: B where it is given, else max(n ** alpha, 4)."""
+    """Return the most cells a grid may have: B if given, else max(n ** alpha, 4)."""
     if B is None:
         exponent = real(alpha, "alpha")
         if not 0 < exponent <= 1:
@@ -189,13 +194,13 @@ def cells(n: int, alpha: object, B: object) -> float:
 
 
 def snapped(value: float) -> float:
-    """Return the integer that rounding has missed: 32 ** 0.6 is 8, not 7.999999999999999."""
+    """Undo a rounding error just off an integer: 32 ** 0.6 is 8, not 7.999999999999999."""
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < 1e-9 * value else float(value)
 
 
 def master_factor(c: object) -> float:
-    """Return the master factor: how much finer a master is than the grid, 1 or more."""
+    """Return the master factor, which says how much finer the master is than the grid."""
     value = real(c, "c")
     if value < 1:
         raise ParameterError(
@@ -209,9 +214,9 @@ def master_factor(c: object) -> float:
 def limits(
     n: int, *, alpha: object, B: object, c: object, master: object = "reshef", atoms: float
 ) -> Limits:
-    """Check the options that every statistic shares.
+    """Check the options that all statistics share.
 
-    ``atoms`` is the most parts that an axis can have at all: n for parts of equal mass.
+    ``atoms`` is the most parts an axis can have: n for parts of equal mass.
     """
     kind = choice(master, "master", AnyMaster)
     checked = Limits(cells(n, alpha, B), master_factor(c), kind)
@@ -220,7 +225,7 @@ def limits(
 
 
 def refuse_large_master(limits: Limits, atoms: float) -> None:
-    """Refuse what would take hours: the search is quadratic in the master's parts."""
+    """Refuse a search that would take hours: it is quadratic in the parts of the master."""
     parts = math.sqrt(limits.B) if limits.master == "reshef" else limits.B / 2
     largest = min(limits.c * parts, atoms)
     if math.isfinite(limits.c) and largest > MAX_MASTER:
@@ -232,31 +237,31 @@ def refuse_large_master(limits: Limits, atoms: float) -> None:
 
 
 def cap(value: object) -> float:
-    """Return what one record may weigh, in bits: one of :data:`CAPS`."""
+    """Return the most that one record can weigh, in bits: one of :data:`CAPS`."""
     bits = real(value, "cap")
     if bits not in CAPS:
         raise ParameterError(
             f"cap = {safe_repr(value)}",
-            f"it is a multiple of 1/2 from {CAPS[0]:g} to {CAPS[-1]:g}",
+            f"cap must be a multiple of 1/2 from {CAPS[0]:g} to {CAPS[-1]:g}",
             with_code("pass `cap=5`"),
         )
     return bits
 
 
 def generator(rng: object) -> np.random.Generator:
-    """Return a random generator from one, from a seed, or a fresh one."""
+    """Return a random generator: the given one, one from a seed, or a fresh one."""
     try:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(
             f"rng = {safe_repr(rng)}",
-            "it is not a random generator",
-            "pass an integer >= 0 or a Generator",
+            "rng must be a seed or a random generator",
+            "pass an integer >= 0 or a numpy Generator",
         ) from None
 
 
 def two(value: object, name: str, reason: str, remedy: str) -> tuple[object, object]:
-    """Return the two members of a sequence."""
+    """Return the two members of a sequence, or refuse any other value."""
     members = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(members, Sequence) or isinstance(members, str) or len(members) != 2:
         raise ParameterError(f"{name} = {safe_repr(value)}", reason, remedy)
@@ -264,37 +269,37 @@ def two(value: object, name: str, reason: str, remedy: str) -> tuple[object, obj
 
 
 def interval(value: object, name: str) -> Interval:
-    """Return a finite, non-empty interval whose width is finite too."""
-    remedy = f"pass two finite numbers, the lower one first, as the bounds of {name}"
+    """Return a non-empty interval with finite ends and a finite width."""
+    remedy = f"pass two finite numbers as the bounds of {name}, the lower one first"
     low, high = two(value, f"bounds of {name}", "an interval has two ends", remedy)
     ends = _end(low, f"lower bound of {name}"), _end(high, f"upper bound of {name}")
     if not (math.isfinite(ends[1] - ends[0]) and ends[0] < ends[1]):
         raise ParameterError(
             f"bounds of {name} = {safe_repr(value)}",
-            "an interval needs a lower end below its upper end and a finite width",
+            "the lower bound must be below the upper one, and the width finite",
             remedy,
         )
     # With too few floats inside, neighbouring cuts would coincide.
     if (ends[1] - ends[0]) < MAX_MASTER * max(math.ulp(ends[0]), math.ulp(ends[1])):
         raise ParameterError(
             f"bounds of {name} = {safe_repr(value)}",
-            "the interval is too narrow for float64 to cut it into cells",
+            "the interval is too narrow for float64 to cut into cells",
             "shift or rescale the column",
         )
     return ends
 
 
 def _end(value: object, name: str) -> float:
-    """Return an end of an interval: a number, or a date as days."""
+    """Return an end of an interval as a number; a date becomes days."""
     days = value if isinstance(value, Days) else moment(value)
     return real(value, name) if days is None else Days(days)
 
 
 def moment(value: object) -> float | None:
-    """Return a date, or a date with a time, as days since 1970; None for anything else.
+    """Return a date, with or without a time, as days since 1970; None for anything else.
 
-    Without a time zone a time is taken for UTC. Text is read as ISO 8601, or as 31.12.1970; with
-    slashes nobody knows whether the day or the month comes first.
+    A time without a time zone is in UTC. Text may be ISO 8601 or 31.12.1970; dates with slashes
+    are not read, because they do not show whether the day or the month comes first.
 
     Examples
     --------
@@ -321,13 +326,13 @@ def moment(value: object) -> float | None:
 
 
 def _dotted(parts: re.Match[str]) -> str:
-    """Return a date such as 31.12.1970 as ISO 8601 has it."""
+    """Return a date such as 31.12.1970 in ISO 8601."""
     day, month, year = parts.groups()
     return f"{year}-{month:0>2}-{day:0>2}"
 
 
 def label(value: object) -> str:
-    """Return what a category is called: its text, the same for 1 and 1.0, True and "TRUE".
+    """Return the name of a category; 1 and 1.0 have the same name, and so do True and "TRUE".
 
     Examples
     --------
@@ -343,29 +348,29 @@ def label(value: object) -> str:
 
 
 def categories(value: object, name: str) -> Categories:
-    """Return the categories of a column: two or more, all different."""
-    remedy = with_code("list all that it can be: `categories=...`")
+    """Return the categories of a column: at least two, all different."""
+    remedy = with_code("list all possible values: `categories=...`")
     if isinstance(value, Categories):
         value = value.labels
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        reason = "they are a list"
+        reason = "categories must be a list"
         raise ParameterError(f"categories of {name} = {safe_repr(value)}", reason, remedy)
     labels = tuple(map(label, value))
     if len(set(labels)) < len(labels):
-        raise ParameterError(f"categories of {name}", "one of them is listed twice", remedy)
+        raise ParameterError(f"categories of {name}", "a category is listed twice", remedy)
     if not 2 <= len(labels) <= MAX_CATEGORIES:
         raise ParameterError(
-            f"{len(labels)} categories of {name}",
-            f"a column has from 2 to {MAX_CATEGORIES} categories",
+            f"{len(labels)} categor{'y' if len(labels) == 1 else 'ies'} of {name}",
+            f"a nominal column has from 2 to {MAX_CATEGORIES} categories",
             remedy if len(labels) < 2 else 'merge rare ones into "other"',
         )
     return Categories(labels)
 
 
 def domain(value: object, name: str) -> Domain:
-    """Return what a column can be: an interval of numbers or dates, or a list of categories.
+    """Return the possible range of a column: an interval, or a list of categories.
 
     Examples
     --------
@@ -382,17 +387,17 @@ def domain(value: object, name: str) -> Domain:
 
 
 def bounds(value: object) -> Bounds:
-    """Return the rectangle ((x0, x1), (y0, y1)) on which range partitions are drawn."""
+    """Return the rectangle ((x0, x1), (y0, y1)) on which grids of equal width are drawn."""
     x, y = _axes(value)
     return interval(x, "x"), interval(y, "y")
 
 
 def domains(value: object) -> tuple[Domain, Domain]:
-    """Return what two columns can be, from ``bounds`` such as ((0, 120), ["a", "b"])."""
+    """Return the possible ranges of two columns from ``bounds`` like ((0, 120), ["a", "b"])."""
     x, y = _axes(value)
     return domain(x, "x"), domain(y, "y")
 
 
 def _axes(value: object) -> tuple[object, object]:
     remedy = "pass bounds=((x0, x1), (y0, y1)), from domain knowledge"
-    return two(value, "bounds", "one interval is needed for each axis", remedy)
+    return two(value, "bounds", "each axis needs an interval", remedy)

@@ -1,4 +1,4 @@
-"""Errors for people: the value, the reason and the remedy, in one line."""
+"""Errors to act on: each gives the value, the reason and a remedy in one line."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = [
 ]
 
 LONGEST, FEW = 80, 4
-"""The characters of a text, and the members of a sequence, that an error shows."""
+"""Errors show texts of up to ``LONGEST`` characters, and sequences of up to ``FEW`` members."""
 
 MOST_LISTED = 10
-"""Names that an error lists."""
+"""The most names an error lists."""
 
 
 def safe_repr(value: object) -> str:
-    """Write an argument in an error; what may be data in the wrong place is named by its type.
+    """Return an argument as an error may show it: large values, perhaps data, by type only.
 
     Examples
     --------
     >>> safe_repr(1.5), safe_repr(((0, 1), "a")), safe_repr([0.25] * 1000)
-    ('1.5', "((0, 1), 'a')", 'a list of 1000')
+    ('1.5', "((0, 1), 'a')", 'a list of length 1000')
     """
     if isinstance(value, str) and len(value) <= LONGEST:
         return repr(value)
@@ -46,19 +46,21 @@ def safe_repr(value: object) -> str:
     if isinstance(value, list | tuple) and len(value) <= FEW:
         inner = ", ".join(map(safe_repr, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    if isinstance(value, str):
+        return f"a text of {len(value)} characters"
     try:
-        size = f" of {len(value)}"  # type: ignore[arg-type]
-    except Exception:  # of the value's own code: an array without axes has no length
+        size = f" of length {len(value)}"  # type: ignore[arg-type]
+    except Exception:  # whatever the value's __len__ raises; a 0-d array has no length
         size = ""
     kind = type(value).__name__
     return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}{size}"
 
 
 class Message(str):
-    """Text that knows which of its pieces are Python code.
+    """A message that knows which of its pieces are Python code.
 
-    It is what a Python user reads, and adding text keeps it one. The command line spells the
-    pieces its own way, and cannot take the name of a column for one.
+    A Python user reads it as it is. The command line translates the pieces of code to its own
+    options, and never mistakes the name of a column for code. Adding text gives a Message again.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class Message(str):
     pieces: tuple[tuple[str, bool], ...]
 
     def __new__(cls, *pieces: tuple[str, bool]) -> Message:
-        """Join pieces of text and of code; the second of each says which it is."""
+        """Join pieces (text, whether it is code)."""
         self = super().__new__(cls, "".join(text for text, _ in pieces))
         self.pieces = pieces
         return self
@@ -85,16 +87,16 @@ class Message(str):
 
 
 def with_code(text: str) -> Message:
-    """Return a text of ours without its backticks, between which options and functions stand.
+    """Return a message in which backticks marked the code, without the backticks.
 
-    Options are written ``name=value``, functions ``dpmic.name``. What a user has named is added
-    with ``+``, since it may hold backticks.
+    Write options as ``name=value`` and functions as ``dpmic.name``. Add names that users chose
+    with ``+``, because they may contain backticks.
     """
     return Message(*((piece, i % 2 == 1) for i, piece in enumerate(text.split("`"))))
 
 
 def spell(text: str, speller: Callable[[str], str]) -> str:
-    """Return a text with its code, if any, as ``speller`` writes it.
+    """Return a text in which ``speller`` has rewritten the code.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def _pieces(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def did_you_mean(wanted: str, known: Sequence[str], what: str = "columns") -> str:
-    """Return a remedy for a name that is not known: those like it, or else what there is.
+    """Return a remedy for an unknown name: similar names or, failing that, the known ones.
 
     Examples
     --------
@@ -126,16 +128,16 @@ def did_you_mean(wanted: str, known: Sequence[str], what: str = "columns") -> st
 
 
 class DpmicError(Exception):
-    """Base of every error that dpmic raises on purpose.
+    """Base class of all errors that dpmic raises on purpose.
 
     Parameters
     ----------
     value : str
-        What is wrong, as the caller wrote it: ``"alpha = 1.5"``.
+        The offending value, as the caller wrote it: ``"alpha = 1.5"``.
     reason : str
         Why it cannot be used, without a final full stop.
     remedy : str
-        What to do instead, without a final full stop. See :func:`with_code`.
+        What to do instead, without a final full stop; see :func:`with_code`.
 
     Examples
     --------
@@ -153,7 +155,7 @@ class DpmicError(Exception):
         return self.spelled(str)
 
     def spelled(self, speller: Callable[[str], str]) -> str:
-        """Return the message with its code as ``speller`` writes it."""
+        """Return the message, with its code rewritten by ``speller``."""
         value, reason, remedy = (
             spell(text, speller) for text in (self.value, self.reason, self.remedy)
         )
@@ -165,9 +167,9 @@ class InputError(DpmicError, ValueError):
 
 
 class RefusedValueError(InputError):
-    """A single value cannot be scored, though its column's type could be.
+    """A single value cannot be scored, although the type of its column can.
 
-    The message may hold the value; private code catches this and names ``column`` alone.
+    The message may show the value. Private code catches this error and names only ``column``.
     """
 
     def __init__(self, value: str, reason: str, remedy: str, column: str) -> None:
@@ -179,29 +181,29 @@ class RefusedValueError(InputError):
 class UnreadableError(InputError):
     """Rows could not be read from a file or an engine.
 
-    The message may hold a file's name and the words of others, which private code does not repeat.
+    The message may quote a file name or another library, so private code does not repeat it.
     """
 
 
 class ParameterError(DpmicError, ValueError):
-    """An option lies outside its range."""
+    """An option has a value that is not allowed."""
 
 
 class DependencyError(DpmicError, ImportError):
-    """An optional package is not installed, or too old."""
+    """An optional package is missing or too old."""
 
 
 class LedgerError(DpmicError):
-    """The ledger refuses or cannot be used."""
+    """The ledger refuses a release, or cannot be used."""
 
 
 class BudgetError(LedgerError):
-    """The budget does not allow it."""
+    """The privacy budget is too small."""
 
 
 class BoundsReminder(UserWarning):
-    """Bounds must not come from the data; said once, whatever they are."""
+    """A reminder, given once per session, that bounds must not come from the data."""
 
 
 class NoiseWarning(UserWarning):
-    """A private range will be rough; known before data is read."""
+    """A private range will be rough; dpmic knows this before it reads any data."""

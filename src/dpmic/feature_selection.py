@@ -1,7 +1,7 @@
 """Score functions for scikit-learn's ``SelectKBest``, ``SelectFdr`` and their relatives.
 
-They take arrays and return one score for each column of X, those called ``tic`` p-values too;
-scikit-learn itself is not imported.
+Each takes arrays and returns one score per column of X; those named ``tic`` also return
+p-values. scikit-learn itself is not imported.
 """
 
 from __future__ import annotations
@@ -39,15 +39,18 @@ def mic_regression(
     c: float = 15,
     missing: Missing = "raise",
 ) -> Floats:
-    """Score each column of X by its dependence with a number y: MICe, as :func:`dpmic.mice`.
+    """Score how strongly each column of X depends on a numeric target y.
+
+    The score is MICe, as in :func:`dpmic.mice`: it finds any relation, not only a linear one.
+    Use it with ``SelectKBest(mic_regression, k=10)``.
 
     Parameters
     ----------
     X : array-like of shape (n, columns)
-        A numpy array, a list of rows, or a pandas, polars or pyarrow table, of finite numbers,
-        dates, ordered categories, and nominal columns: text, booleans, other categories.
+        A numpy array, a list of rows, or a pandas, polars or pyarrow table. Columns may be
+        numbers, dates, ordered categories or nominal (text, booleans, other categories).
     y : array-like of shape (n,) or (n, 1)
-        Finite numbers, at least 4.
+        The target: at least 4 finite numbers.
     alpha : float
         The exponent in B = max(n ** alpha, 4), in (0, 1].
     B : float, optional
@@ -55,8 +58,9 @@ def mic_regression(
     c : float
         The master factor: how much finer the master is than the grid, at least 1.
     missing : {"raise", "drop"}
-        Refuse missing values, or score each column on the records where it and y are there; fewer
-        than four score NaN. (scikit-learn's selectors refuse them in any case.)
+        Refuse missing values, or score each column on the records in which neither it nor y is
+        missing; with fewer than four such records the score is NaN. scikit-learn's selectors
+        refuse missing values in any case.
 
     Returns
     -------
@@ -83,11 +87,12 @@ def mic_classif(
     c: float = 15,
     missing: Missing = "raise",
 ) -> Floats:
-    """Score each column of X by its dependence with the class y: MICe of a nominal column.
+    """Score how strongly each column of X depends on a class label y.
 
-    Every class is one fixed row; classes have no order. A column of numbers is cut into k parts,
-    for all k >= 2 with k * classes <= B: into parts of equal mass where k is at least the number
-    of classes, and else into those that tell most about the class. The score is the largest
+    The score is MICe with a nominal target: classes have no order, and every class is one fixed
+    row of the grid. A numeric column is cut into k parts, for all k >= 2 with k * classes <= B.
+    If k is at least the number of classes, the parts have equal mass; else they are the k parts
+    with the most information about the class. The score is the largest
     I(k) / log2 min(k, classes), where I(k) is the mutual information in bits.
 
     Parameters
@@ -95,15 +100,16 @@ def mic_classif(
     X : array-like of shape (n, columns)
         As for :func:`mic_regression`.
     y : array-like of shape (n,) or (n, 1)
-        Class labels: text, integers, booleans or categories, of two classes or more, and
-        of no more than half as many classes as records.
+        Class labels: text, integers, booleans or categories. There must be at least two classes,
+        and at least twice as many records as classes.
     alpha, B, c, missing
         As for :func:`mic_regression`; B is at least 2 * classes.
 
     Returns
     -------
     numpy.ndarray of shape (columns,)
-        Scores in [0, 1]; 0 where the column is constant. Classes of different sizes leave 1
+        Scores in [0, 1]; 0 if the column is constant. If classes differ in size, no column can
+        reach 1; this affects all columns alike.
         out of reach, for all columns alike.
 
     Examples
@@ -125,27 +131,27 @@ def tic_regression(
     rng: Generator = None,
     missing: Missing = "raise",
 ) -> tuple[Floats, Floats]:
-    """Test each column of X for independence of a number y, as :func:`dpmic.independence_test`.
+    """Test whether each column of X depends on a numeric target y.
 
-    For ``SelectFpr``, ``SelectFdr`` and ``SelectFwe``, which need p-values. Columns with the same
-    ties, so all without any, share their permutations.
+    The test is that of :func:`dpmic.independence_test`. Use it with ``SelectFpr``, ``SelectFdr``
+    and ``SelectFwe``, which need p-values. Columns with the same pattern of ties share their
+    permutations; columns without ties all share one set.
 
     Parameters
     ----------
     X, y
         As for :func:`mic_regression`.
     permutations : int
-        How many each column is compared with; no p-value is below 1 / (permutations + 1).
+        Permutations per column; no p-value is below 1 / (permutations + 1).
     rng : numpy.random.Generator or int, optional
-        Source of the permutations; with an integer every fit gives the same.
+        Source of the permutations; an integer makes every fit the same.
     missing : {"raise", "drop"}
         As for :func:`mic_regression`.
 
     Returns
     -------
     scores, pvalues : numpy.ndarray of shape (columns,)
-        TICe with B = 9 and c = 5, and how often chance gives as much: 0 and 1 where the column or
-        y is constant.
+        TICe with B = 9 and c = 5, and its p-value: 0 and 1 if the column or y is constant.
 
     Examples
     --------
@@ -168,11 +174,11 @@ def tic_classif(
     rng: Generator = None,
     missing: Missing = "raise",
 ) -> tuple[Floats, Floats]:
-    """Test each column of X for independence of the class y.
+    """Test whether each column of X depends on a class label y.
 
     The statistic is the sum of I(k) / log2 min(k, classes) over all k of :func:`mic_classif`, with
-    B = max(9, 2 * classes) and c = 5. It is compared with the same of random permutations, as
-    :func:`dpmic.independence_test` does.
+    B = max(9, 2 * classes) and c = 5. As in :func:`dpmic.independence_test`, it is compared with
+    the same statistic of random permutations.
 
     Parameters
     ----------
@@ -184,7 +190,7 @@ def tic_classif(
     Returns
     -------
     scores, pvalues : numpy.ndarray of shape (columns,)
-        The statistic, and how often chance gives as much: 0 and 1 where the column is constant.
+        The statistic and its p-value: 0 and 1 if the column is constant.
 
     Examples
     --------
@@ -203,7 +209,7 @@ def tic_classif(
 def _scores(
     names: tuple[str, ...], columns: tuple[Variable, ...], target: Variable, method: Method
 ) -> Floats:
-    """Score every column with the target."""
+    """Score every column against the target."""
     one, other = Side(names, columns, (None,) * len(columns)), Side(("y",), (target,), (None,))
     return Work(method, one, other, Pairing(len(columns), 1)).scores()
 
@@ -211,7 +217,7 @@ def _scores(
 def _tests(
     names: tuple[str, ...], columns: tuple[Variable, ...], target: Variable, plan: PermutationPlan
 ) -> tuple[Floats, Floats]:
-    """Test every column with the target; equal nulls share their permutations."""
+    """Test every column against the target; equal nulls share their permutations."""
     null = Null(plan)
     found = []
     for own in columns:
@@ -224,12 +230,12 @@ def _tests(
 
 
 def _find(X: Any) -> Source:
-    """Find the columns of a table; those of an array are called X[:, 0], X[:, 1] and so on."""
+    """Find the columns of a table; columns of an array are named X[:, 0], X[:, 1], ..."""
     if hasattr(X, "toarray"):
         raise InputError(
             f"X has type {type(X).__name__}",
-            "the zeros of a sparse matrix take part in the ranking too",
-            "call .toarray() if it fits into memory",
+            "the zeros of a sparse matrix have ranks too",
+            "call .toarray() if it fits in memory",
         )
     if isinstance(X, list | tuple):
         found = Source(_transposed(X, "X"), (), False)
@@ -245,24 +251,24 @@ def _find(X: Any) -> Source:
 def _transposed(rows: list[Any] | tuple[Any, ...], name: str) -> tuple[list[Any], ...]:
     """Return the columns of a list of rows."""
     if not all(isinstance(row, ROW) for row in rows):
-        raise _flat(f"{name} is a {type(rows).__name__} of {len(rows)}")
+        raise _flat(f"{name} is a {type(rows).__name__} of length {len(rows)}")
     try:
         columns = tuple(map(list, zip(*rows, strict=True)))
-    except (TypeError, ValueError):  # an array without axes; rows of different lengths
+    except (TypeError, ValueError):  # an array without dimensions; rows of different lengths
         raise InputError(
             f"the rows of {name}",
-            "their lengths differ",
-            "pass one value of each column in every row",
+            "they differ in length",
+            "pass one value per column in every row",
         ) from None
     if not columns:
-        raise InputError(name, "it is empty", "pass a row for each record")
+        raise InputError(name, "it is empty", "pass one row per record")
     return columns
 
 
 def _flat(what: str) -> InputError:
     return InputError(
         what,
-        "a table has a row for each record and a column for each variable",
+        "a table has one row per record and one column per variable",
         "for a single column pass numpy.reshape(X, (-1, 1))",
     )
 
@@ -270,7 +276,7 @@ def _flat(what: str) -> InputError:
 def _numbers(
     X: Any, y: Any, missing: Missing
 ) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
-    """Read the columns of X, with their names, and a target of numbers."""
+    """Read the columns of X, with their names, and a numeric target."""
     found, target = _find(X), Source((_single(y),), ("y",), named=True)
     columns = _read(found, missing)
     (values,) = _explained(lambda: read_all(target, missing=missing))
@@ -281,7 +287,7 @@ def _numbers(
 def _labelled(
     X: Any, y: Any, missing: Missing
 ) -> tuple[tuple[str, ...], tuple[Variable, ...], Variable]:
-    """Read the columns of X, with their names, and a target of classes."""
+    """Read the columns of X, with their names, and class labels."""
     target = _classes(y, missing)
     found = _find(X)
     columns = _read(found, missing)
@@ -294,13 +300,13 @@ def _check_lengths(columns: tuple[Variable, ...], size: int) -> None:
     if n != size:
         raise InputError(
             "X, y",
-            f"their lengths differ, {n} and {size}",
+            f"they differ in length: {n} and {size}",
             "pass one row of X for each value of y",
         )
 
 
 def _read(source: Source, missing: Missing) -> tuple[Variable, ...]:
-    """Read columns of one length, of at least four records."""
+    """Read columns of equal length, with at least four records."""
     _validate.choice(missing, "missing", Missing)
     columns = _explained(lambda: read_variables(source, missing=missing))
     n = columns[0].values.size
@@ -312,91 +318,93 @@ def _read(source: Source, missing: Missing) -> tuple[Variable, ...]:
 
 
 def _explained(read: Callable[[], T]) -> T:
-    """Read columns; errors about gaps name what scikit-learn has for them, too."""
+    """Read columns; if values are missing, the error also names scikit-learn's remedy."""
     try:
         return read()
     except InputError as error:
         if "missing=" not in error.remedy:
             raise
         remedy = (
-            "replace such values (SimpleImputer fills missing ones) or leave their records out, "
+            "replace such values (SimpleImputer fills missing ones), leave out their records, "
             'or pass missing="drop"'
         )
         raise InputError(error.value, error.reason, remedy) from None
 
 
 def _classes(y: Any, missing: Missing) -> Variable:
-    """Return the classes as a nominal column: two or more, and half as many as records at most."""
+    """Return class labels as a nominal column: at least 2 classes, and 2 records per class."""
     labels = _labels(y)
     first: dict[Any, int] = {}
     try:
         for i, label in enumerate(labels):
             first.setdefault(label, i)
-    except TypeError:  # no name can be changed: lists, arrays
+    except TypeError:  # not hashable: a list or an array
         raise _several(f"y[{i}] has type {type(label).__name__}") from None
     absent = {label for label in first if _is_absent(label)}
     for label, i in first.items():
         if label not in absent:
             _check_label(label, i)
         elif missing == "raise":
-            raise InputError(f"y[{i}]", "the label is missing", 'leave it out: missing="drop"')
+            raise InputError(
+                f"y[{i}]", "the label is missing", 'pass missing="drop" to leave it out'
+            )
     numbers = {label: code for code, label in enumerate(x for x in first if x not in absent)}
     codes = np.array([numbers.get(label, np.nan) for label in labels], np.float64)
     if len(numbers) < 2:
         raise InputError(
             f"y has {len(numbers)} class" + ("" if numbers else "es"),
-            "a score tells how well classes can be told apart",
-            "pass two classes or more; for cross-validation, StratifiedKFold",
+            "the score measures how well a column separates classes",
+            "pass at least two classes; in cross-validation, use StratifiedKFold",
         )
     present = int(np.count_nonzero(~np.isnan(codes)))
     if 2 * len(numbers) > present:
         raise InputError(
             f"y has {len(numbers)} classes in {present} records",
-            "with fewer than two records for each class every column tells them apart",
-            "pass mic_regression for numbers on a scale, or merge classes",
+            "with fewer than two records per class, every column separates the classes",
+            "call mic_regression for numbers on a scale, or merge classes",
         )
     return Variable(codes, Categories(tuple(map(str, numbers))))
 
 
 def _labels(y: Any) -> list[Any]:
-    """Return labels of any engine as a list."""
+    """Return the labels as a list, whatever array or series they come in."""
     y = _single(y)
     if isinstance(y, list | tuple | range):
         return list(y)
-    # pyarrow; numpy and pandas, whose to_list warned for some years; polars
+    # pyarrow has to_pylist; numpy and pandas have tolist; polars has to_list.
     for name in ("to_pylist", "tolist", "to_list"):
         if hasattr(y, name):
             return list(getattr(y, name)())
     raise InputError(
         f"y has type {type(y).__name__}",
-        "it has one label per record, in order",
+        "y needs one label per record, in order",
         "pass a list, an array or a series",
     )
 
 
 def _is_absent(label: Any) -> bool:
-    # No NaN equals itself.
+    # NaN is the only value that does not equal itself.
     return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label
 
 
 def _check_label(label: Any, i: int) -> None:
-    """Refuse what names no class."""
+    """Refuse a label that does not name a class."""
     kind = type(label).__name__
     if isinstance(label, tuple):
         raise _several(f"y[{i}] has type {kind}")
     if isinstance(label, float | np.floating) and not float(label).is_integer():
         raise InputError(
             f"y[{i}] = {label}",
-            "this is a number on a scale, not a class",
-            "pass mic_regression, or the classes as text",
+            "a fraction is a number on a scale, not a class",
+            "call mic_regression, or pass the classes as text",
         )
 
 
 def _single(y: Any) -> Any:
-    """Return the target; a table of one column, such as frame[["y"]], is that column."""
+    """Return the target as a column; a one-column table, such as frame[["y"]], is fine."""
     if isinstance(y, str):
         raise InputError(
-            f"y = {safe_repr(y)}", "this is not a column", "pass the values, such as frame[y]"
+            f"y = {safe_repr(y)}", "a name is not a column", "pass the values, such as frame[y]"
         )
     axes = len(getattr(y, "shape", (0,)))
     columns: tuple[Any, ...] = (y,)
@@ -405,11 +413,11 @@ def _single(y: Any) -> Any:
     elif axes == 2:
         columns = find_all(y).columns
     elif axes != 1:
-        raise _several(f"y has {axes} axes")
+        raise _several(f"y has {axes} dimensions")
     if len(columns) != 1:
         raise _several(f"y has {len(columns)} columns")
     return columns[0]
 
 
 def _several(what: str) -> InputError:
-    return InputError(what, "each record has one value of y", "pass one column")
+    return InputError(what, "y has one value per record", "pass one column")

@@ -258,7 +258,7 @@ def test_a_killed_process_loses_its_last_part_at_most(path):
 @pytest.mark.slow
 def test_two_at_once_are_refused(path):
     with opened(path):
-        with pytest.raises(dpmic.ParameterError, match="another process is making it; wait"):
+        with pytest.raises(dpmic.ParameterError, match="another process is writing it; wait"):
             opened(path)
         with worker(path) as process:
             assert process.stdout.read() == ""
@@ -322,7 +322,7 @@ def test_a_full_disk_keeps_earlier_parts(path, monkeypatch):
             monkeypatch.setattr(module.os, "fsync", full)
             checkpoint.flush()
 
-    reason = "No space left on device.; .* what is finished is kept"
+    reason = "No space left on device.; .* finished pairs are kept"
     with pytest.raises(dpmic.ParameterError, match=reason):
         working()
     monkeypatch.undo()
@@ -404,7 +404,9 @@ def test_a_file_that_comes_meanwhile_is_kept(path):
             path.write_text("important")
             checkpoint.finish(result())
 
-    with pytest.raises(dpmic.ParameterError, match="another program has made it meanwhile; move"):
+    with pytest.raises(
+        dpmic.ParameterError, match="another program has made this file meanwhile; move"
+    ):
         working()
     assert path.read_text() == "important"
     path.unlink()
@@ -428,8 +430,8 @@ def refusal(name, words, folder=None):
 @pytest.mark.parametrize(
     ("name", "words", "folder"),
     [
-        refusal("scores.csv", "let its name end in .parquet"),
-        refusal("scores", "let its name end in .parquet"),
+        refusal("scores.csv", "end its name in .parquet"),
+        refusal("scores", "end its name in .parquet"),
         refusal("absent/scores.parquet", "there is no folder .*absent; make the folder first"),
         refusal("made.parquet", "it is a folder", "made.parquet"),
     ],
@@ -457,7 +459,7 @@ def test_a_folder_that_cannot_be_written(path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", denied)
-    reason = "it cannot be written .Permission denied.; choose another folder"
+    reason = "it cannot be written .Permission denied.; repair the folder or choose another"
     with pytest.raises(dpmic.ParameterError, match=reason):
         opened(path)
 

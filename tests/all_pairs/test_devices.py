@@ -121,12 +121,12 @@ def test_without_a_gpu(monkeypatch, capsys):
     with pytest.raises(DpmicError, match="no GPU can be used .*look for one, or pass device='cpu'"):
         dpmic.pairwise(table(), device="cuda")
     found = dpmic.pairwise(table(), device="auto")
-    assert capsys.readouterr().err == "dpmic: no GPU can be used (no device); the CPU does it\n"
+    assert capsys.readouterr().err == "dpmic: no GPU can be used (no device); using the CPU\n"
     assert np.array_equal(found.mic, dpmic.pairwise(table()).mic)
 
 
 def test_without_cupy(monkeypatch):
-    problem = "CuPy is not installed, or cannot be loaded (no module)", "install it"
+    problem = "CuPy is not installed or cannot be loaded (no module)", "install it"
     monkeypatch.setattr(devices.cuda, "problem", lambda: problem)
     with pytest.raises(DependencyError, match="CuPy is not installed"):
         dpmic.pairwise(table(), device="cuda")

@@ -167,7 +167,7 @@ def test_options(n, statistic, options):
 def test_mic_has_a_master_of_its_own():
     values = matrix(40)
     assert dpmic.pairwise(values, statistic="mic").parameters["master"] == "minepy"
-    with pytest.raises(dpmic.ParameterError, match="mic has a master of its own"):
+    with pytest.raises(dpmic.ParameterError, match="mic has its own master"):
         dpmic.pairwise(values, statistic="mic", master="paper")
 
 
@@ -485,22 +485,22 @@ def untouched(monkeypatch, tmp_path):
 
 
 TABLES = {
-    "one column": (matrix(20)[:, :1], "1 column: a pair has two columns"),
-    "one named column": (pd.DataFrame({"a": [1, 2, 3, 4]}), "1 column: a pair has two"),
-    "no columns": (matrix(20)[:, :0], "a column for each variable"),
+    "one column": (matrix(20)[:, :1], "1 column: a pair needs two columns"),
+    "one named column": (pd.DataFrame({"a": [1, 2, 3, 4]}), "1 column: a pair needs two"),
+    "no columns": (matrix(20)[:, :0], "one column per variable"),
     "no columns by name": (pd.DataFrame(index=range(5)), "it has no columns"),
     "no rows": (matrix(20)[:0], "it is empty"),
     "three rows": (matrix(20)[:3], "the table has 3 rows"),
-    "one axis": (np.arange(9.0), "pass an array with two axes"),
+    "one axis": (np.arange(9.0), "pass an array with two dimensions"),
     "lists": ([[1, 2], [3, 4]], "the table has type list"),
     "nothing": (None, "this is not a frame"),
     "text and numbers": (
         as_pandas(9).assign(name=pd.Series(["a"] * 8 + [1], dtype=object)),
-        "name .*: its values may be anything",
+        "name .*: its values can be anything",
     ),
     "texts": (
         pd.DataFrame({"a": range(101), "name": [f"p{i}" for i in range(101)]}),
-        "column 'name': it has 101 different texts, .* at most 100; leave it out, or group",
+        "column 'name': it has 101 different texts, .* at most 100; leave it out, or merge",
     ),
     "infinite": (as_pandas(9).assign(far=INF), "far.*infinite values"),
     "missing": (as_pandas(9).assign(gap=np.nan), "gap: 9 of 9 values are missing"),
@@ -529,13 +529,13 @@ OPTIONS = {
         ("2", "integer"),
     ],
     "tic": [("yes", "True or False"), (1, "True or False"), (None, "True or False")],
-    "statistic": [("mi", "'mice' or 'micr' or 'mic'"), (None, "not known"), ([], "not known")],
-    "missing": [("keep", "'raise' or 'drop'"), (None, "not known")],
-    "master": [("minepy", "'reshef' or 'paper'"), (3, "not known")],
+    "statistic": [("mi", "'mice' or 'micr' or 'mic'"), (None, "unknown"), ([], "unknown")],
+    "missing": [("keep", "'raise' or 'drop'"), (None, "unknown")],
+    "master": [("minepy", "'reshef' or 'paper'"), (3, "unknown")],
     "alpha": [(0, "lie in"), (1.1, "lie in"), ("a", "real number"), (math.nan, "real number")],
     "B": [(3, "2 x 2"), (1e9, "cells"), ("a", "real number")],
     "c": [(0, "c >= 1"), (math.nan, "real number")],
-    "bounds": [(BOUNDS, "mice has none"), ((BOUNDS, BOUNDS), "mice has none")],
+    "bounds": [(BOUNDS, "mice needs none"), ((BOUNDS, BOUNDS), "mice needs none")],
     "out": [
         ("no/scores.parquet", "there is no folder"),
         ("scores.csv", "parquet"),
@@ -575,8 +575,8 @@ def test_options_that_are_refused(untouched, option, value, message):
         (micr, {}, dpmic.InputError, "0 columns"),
         (micr, {"0": (0, 1), "age": (0, 1)}, dpmic.InputError, "'age': there is no such column"),
         (across, None, dpmic.ParameterError, "micr draws its grids between bounds"),
-        (across, BOUNDS, dpmic.ParameterError, "each of both tables"),
-        (across, dict(enumerate(BOUNDS)), dpmic.ParameterError, "each of both tables"),
+        (across, BOUNDS, dpmic.ParameterError, "each of the two tables"),
+        (across, dict(enumerate(BOUNDS)), dpmic.ParameterError, "each of the two tables"),
         (across, (BOUNDS, None), dpmic.ParameterError, "micr draws its grids between bounds"),
         (across, (BOUNDS, BOUNDS[:2]), dpmic.ParameterError, "bounds of 2 columns"),
         (across, (BOUNDS, {"age": (0, 1)}), dpmic.InputError, "there is no such column"),

@@ -197,7 +197,7 @@ def test_two_processes_do_not_write_one_file(tmp_path):
     process = child(KEPT.format(out=str(out), workers=1))
     try:
         assert process.stdout.readline() == "begun\n", process.stderr.read()
-        with pytest.raises(dpmic.ParameterError, match="another process is making it"):
+        with pytest.raises(dpmic.ParameterError, match="another process is writing it"):
             dpmic.pairwise(table(40, 60), tic=True, out=out)
     finally:
         process.kill()

@@ -73,29 +73,32 @@ def seal(tmp_path):
 
 def test_from_a_table_to_a_private_result(run, tmp_path):
     code, out, _ = run("init", "people.csv")
-    assert (code, out) == (0, f'{JOB}: replace every "?", then: dpmic check {JOB}\n')
+    assert (code, out) == (
+        0,
+        f'Wrote {JOB}. Replace every "?" in it, then run: dpmic check {JOB}\n',
+    )
     code, out, err = run("check", JOB)
     assert (code, out) == (2, "")
     assert err.startswith(f"dpmic: {JOB}: 7 entries are missing or wrong; correct them:\n  line ")
     assert len(err.splitlines()) == 8
     fill(tmp_path / JOB, FILLED)
     _, _, err = run("check", JOB)
-    assert "there is no such ledger; make it for all that is ever published: " in err
-    run(*err.split("published: dpmic ")[1].rstrip(".\n").split())
+    assert "there is no such ledger; check the name, or create it: " in err
+    run(*err.split("create it: dpmic ")[1].rstrip(".\n").split())
     code, out, _ = run("check", JOB)
     assert code == 0
     shown = " ".join(out.split())
-    assert "publishes 2 of 3 pairs, chosen privately, with their MIC" in shown
-    assert "protects a person, by id; the first row of each is used n, public 1,000" in shown
-    assert "noise 95% of values are within 0.0" in shown
+    assert "publishes the 2 strongest of 3 pairs, selected privately, with MIC" in shown
+    assert "protects a person, by id; the first row of each is used n 1,000 (public)" in shown
+    assert "noise within 0.0" in shown
     assert "expected error 0.0" in shown
-    assert "ledger 3 of 3 left, 2 after this" in shown
+    assert "ledger epsilon 3 of 3 left, 2 after this" in shown
     code, out, _ = run("rehearse", JOB)
     assert code == 0
     assert out.startswith("Rehearsal on made-up data. ")
     code, out, err = run("run", JOB, "--yes")
     assert code == 0
-    assert out.startswith("Private scores of pairs, for epsilon = 1 together")
+    assert out.startswith("Private scores of pairs, for epsilon = 1 in total")
     assert (tmp_path / REPORT).exists()
     assert dpmic.Ledger("people.ledger").spent == pytest.approx(1)
 
@@ -164,8 +167,8 @@ def test_without_people_there_is_no_plan(run, job):
     fill(job, {"people = 1000": ""})
     code, out, _ = run("check", JOB)
     assert code == 0
-    assert "nothing is missing" in out
-    assert "or --people 5000" in out
+    assert "is complete" in out
+    assert "or pass --people 5000" in out
     assert "noise  " not in out
     code, out, _ = run("check", JOB, "--people", "2000")
     assert code == 0
@@ -179,14 +182,14 @@ def test_several_rows_a_person_are_planned_with_one_of_each(run, job):
     shown = " ".join(out.split())
     assert code == 0
     assert "the first 2 rows of each are used" in shown
-    assert "n, public 1,000" in shown
+    assert "n 1,000 (public)" in shown
 
 
 @pytest.mark.parametrize("case", ["budget", "noise", "people"])
 def test_check_refuses_what_would_be_refused(run, job, case):
     replaced, options, code, words = {
-        "budget": ({"epsilon = 1.0": "epsilon = 4.0"}, (), 1, "pass at most 3"),
-        "noise": ({"epsilon = 1.0": "epsilon = 0.01"}, (), 2, "or allow_noisy = true to publish"),
+        "budget": ({"epsilon = 1 ": "epsilon = 4 "}, (), 1, "pass at most 3"),
+        "noise": ({"epsilon = 1 ": "epsilon = 0.01 "}, (), 2, "or allow_noisy = true to publish"),
         "people": ({}, ("--people", "1"), 2, "people = 1: it is too small"),
     }[case]
     fill(job, replaced)
@@ -200,7 +203,10 @@ def test_a_ledger_that_is_not_named_is_said_in_keys(run, job):
     fill(job, {'ledger = "people.ledger"': ""})
     _, out, _ = run("check", JOB)
     shown = " ".join(out.split())
-    assert 'this spending is not tracked; add ledger = "FILE" and dataset = "NAME"' in shown
+    assert (
+        'this spending is not tracked; to track it, add ledger = "FILE" and dataset = "NAME"'
+        in shown
+    )
 
 
 # rehearse
@@ -211,7 +217,7 @@ def test_a_rehearsal_says_so_wherever_one_looks(run, job, tmp_path):
     assert code == 0
     assert out.startswith("Rehearsal on made-up data. ")
     assert "No record was read and nothing was spent" in out
-    assert re.search(r"It took \d+\.\d s, without reading the table", out)
+    assert re.search(r"took \d+\.\d s, without the time to read the real table", out)
     assert "differentially private" not in out
     assert str(tmp_path / REHEARSAL) in err
     page = (tmp_path / REHEARSAL).read_text()
@@ -242,14 +248,14 @@ def test_a_rehearsal_asks_how_many_people_there_are(run, job, monkeypatch, answe
     fill(job, {"people = 1000": ""})
     code, out, err = run("rehearse", JOB)
     assert (code, out) == (2, "")
-    assert "add --people 5000, or people = 5000 below [data]" in err
+    assert "pass --people 5000, or write people = 5000 below [data]" in err
     code, out, err = answering("1,200\n", "rehearse", JOB)
     assert code == 0
-    assert "About how many people are there?" in err
+    assert "About how many people are in the table?" in err
     assert "<dd>1,200</dd>" in (job.parent / REHEARSAL).read_text()
     code, out, err = answering("many\n", "rehearse", JOB, "--overwrite")
     assert (code, out) == (2, "")
-    assert "this is not a number of people" in err
+    assert "this is not a number" in err
 
 
 @pytest.mark.parametrize("ask", ["one pair", "all pairs", "test"])
@@ -280,15 +286,15 @@ def test_the_same_job_is_answered_again_for_nothing(run, job):
     code, second, err = run("run", JOB, "--json", "--overwrite")
     assert code == 0
     assert json.loads(first)["values"] == json.loads(second)["values"]
-    assert "nothing was spent. Corrected or other data needs another dataset." in err
+    assert "nothing was spent. Corrected or other data needs another dataset name." in err
     assert dpmic.Ledger("people.ledger").spent == pytest.approx(1)
 
 
 def test_the_plan_is_shown_and_no_means_no(run, job, tmp_path, answering):
     code, out, err = answering("n\n", "run", JOB)
     assert (code, out) == (1, "")
-    assert "The plan; nothing is spent yet" in err
-    assert "Whom must this protect?" not in err  # the file says it
+    assert "Plan (nothing is spent yet)" in err
+    assert "Whose privacy is protected?" not in err  # the file says it
     assert not (tmp_path / REPORT).exists()
     assert dpmic.Ledger("people.ledger").spent == 0
     assert answering("y\n", "run", JOB)[0] == 0
@@ -300,7 +306,7 @@ def test_what_the_file_does_not_say_is_asked_and_reported(run, job, tmp_path, an
     fill(job, {'person = "id"': 'person = "?"'})
     code, _, err = answering(f"{answer}\ny\n", "run", JOB)
     assert code == 0, err
-    assert "Whom must this protect?" in err
+    assert "Whose privacy is protected?" in err
     entry = {"1": "one_row_per_person = true", "2": 'person = "id"', "3": "rows_per_person = 2"}
     page = unescape((tmp_path / REPORT).read_text())
     assert f"# Answered when asked: {entry[answer[0]]}" in page
@@ -310,7 +316,7 @@ def test_what_the_file_does_not_say_is_asked_and_reported(run, job, tmp_path, an
 def test_nobody_can_be_asked(run, job, tmp_path):
     code, out, err = run("run", JOB)
     assert (code, out) == (2, "")
-    assert "--yes: nobody can be asked here whether to spend" in err
+    assert "--yes: there is no terminal to ask for your consent" in err
     fill(job, {'person = "id"': 'person = "?"'})
     code, out, err = run("run", JOB, "--yes")
     assert (code, out) == (2, "")
@@ -322,9 +328,9 @@ def test_nobody_can_be_asked(run, job, tmp_path):
 @pytest.mark.parametrize("case", ["key", "records", "noise", "report", "column"])
 def test_what_is_refused_spends_nothing_and_leaves_no_file(run, job, tmp_path, case):
     replaced, words = {
-        "key": ({"epsilon = 1.0": "epsilonn = 1.0"}, "did you mean 'epsilon'"),
-        "records": ({}, "column 'c': it holds something that is not a number"),
-        "noise": ({"epsilon = 1.0": "epsilon = 0.01"}, "allow_noisy = true to publish anyway"),
+        "key": ({"epsilon = 1 ": "epsilonn = 1 "}, "did you mean 'epsilon'"),
+        "records": ({}, "column 'c': it has a value that is not a number"),
+        "noise": ({"epsilon = 1 ": "epsilon = 0.01 "}, "allow_noisy = true to publish anyway"),
         "report": ({'"people.html"': '"people.csv"'}, "this command uses that file otherwise"),
         "column": ({"c = {": "d = {"}, "column 'd' of people.csv: there is no such column"),
     }[case]

@@ -52,12 +52,12 @@ def test_a_table_is_scored_as_it_is(run, visits):
     left, gaps = err.splitlines()
     assert left == (
         "dpmic: left out: 'nr' (consecutive numbers), 'patient' (every text is different); "
-        "--include NAME takes a column"
+        "--include NAME keeps a column"
     )
     both = int(visits[["age", "ward"]].notna().all(axis=1).sum())
     assert gaps == (
-        f"dpmic: 2 of 6 columns lack values; each pair takes the records that have both "
-        f"({both} of 90 have all)"
+        f"dpmic: 2 of 6 columns have missing values; each pair uses the records with both values "
+        f"({both} of 90 records are complete)"
     )
     places, result = pairs(out)
     assert result.names == ("age", "ward", "smoker", "admitted", "left", "code")
@@ -115,14 +115,14 @@ def test_a_target(run):
 def test_numbers_that_are_names(run, visits):
     _, out, err = run("score", "visits.csv", "age", "code", "--nominal", "code", "--json")
     missing = int(visits["age"].isna().sum())
-    assert err == f"dpmic: {missing} of 90 records lack a value and are left out\n"
+    assert err == f"dpmic: left out {missing} of 90 records, which lack a value\n"
     frame = visits.assign(code=visits["code"].astype(str))
     assert dpmic.Score.from_json(out) == dpmic.mice("age", "code", data=frame, missing="drop")
     assert json.loads(out)["grid"]["y"] == ["1", "2", "3"]
     code, _, err = run("score", "visits.csv", "age", "code", "--nominal", "ward")
-    assert (code, "--nominal ward: that column is not scored" in err) == (2, True)
+    assert (code, "--nominal ward: this column is not scored" in err) == (2, True)
     code, _, err = run("matrix", "visits.csv", "--nominal", "code", "--exclude", "code")
-    assert (code, "--nominal code: that column is not scored" in err) == (2, True)
+    assert (code, "--nominal code: this column is not scored" in err) == (2, True)
     code, _, err = run("matrix", "visits.csv", "--nominal", "coda")
     assert (code, "there is no such column; did you mean 'code'" in err) == (2, True)
     code, _, err = run("matrix", "visits.csv", "--nominal", "code,code")
@@ -137,7 +137,7 @@ def test_a_test_of_categories(run, visits):
     )
     assert code == 0
     assert dpmic.IndependenceTest.from_json(out) == expected
-    assert "records lack a value and are left out" in err
+    assert "records, which lack a value" in err
     fine = dpmic.IndependenceTest.from_json(run(*given, "--B", "20", "--c", "3", "--json")[1])
     assert (fine.B, fine.c) == (20, 3)
 
@@ -188,8 +188,8 @@ def test_a_mixture_is_refused_and_a_remedy_works(run, visits):
     visits.assign(code=[*visits["code"][:-1], "unknown"]).to_csv("mixed.csv", index=False)
     code, _, err = run("matrix", "mixed.csv")
     assert code == 2
-    assert "column 'code', row 90 below the header: 'unknown' is not a number" in err
-    assert "take the column as text: --nominal 'code'" in err
+    assert "column 'code', row 90: 'unknown' is not a number" in err
+    assert "read the column as text: --nominal 'code'" in err
     assert run("matrix", "mixed.csv", "--nominal", "code")[0] == 0
     assert run("matrix", "mixed.csv", "--exclude", "code")[0] == 0
 

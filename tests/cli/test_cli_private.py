@@ -116,10 +116,10 @@ def test_nothing_without_noise_is_printed(run, tmp_path, command):
 def test_the_unit_and_the_consent_are_never_assumed(run, command):
     code, out, err = run(*PRIVATE[command], "--yes")
     assert (code, out) == (2, "")
-    assert "the unit of privacy: it is not known how many rows a person may have; pass" in err
+    assert "the privacy unit: the options do not say how many rows one person can have; pass" in err
     code, out, err = run(*PRIVATE[command], "--one-row-per-person")
     assert (code, out) == (2, "")
-    assert "--yes: nobody can be asked here whether to spend" in err
+    assert "--yes: there is no terminal to ask for your consent" in err
 
 
 def test_the_unit_reaches_the_release(run):
@@ -150,13 +150,13 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert (code, out) == (1, "")
     shown = " ".join(err.split())
     assert "costs epsilon = 1 " in shown
-    assert "3 of 3 left, 2 after this" in shown
+    assert "epsilon 3 of 3 left, 2 after this" in shown
     assert "expected error" in shown
     assert "from MIC*" in shown
-    assert "noise 95% of values are within 0.0" in shown
-    assert "noise alone lifts one in ten values by 0.0" in shown
+    assert "noise within 0.0" in shown
+    assert "noise alone adds 0.0" in shown
     assert "protects a person, who has one row (not checked, dpmic takes your word;" in shown
-    assert shown.index("note: bounds must") < shown.index("Spend it?")  # afterwards is too late
+    assert shown.index("note: choose bounds") < shown.index("[y/N]")  # afterwards is too late
     assert err.endswith("dpmic: nothing was spent\n")
     assert ledger.spent == 0
 
@@ -174,7 +174,8 @@ def test_the_plan_of_a_table_says_what_it_will_be_worth(run, answering, monkeypa
         " ".join(answering("n\n", *PRIVATE[command], "--one-row-per-person", *more)[2].split())
         for more in ((), ("--axes", "linear"))
     ]
-    assert "expected error 0.012 from MIC* on average, at most 0.012 in 90% of cases" in shown[0]
+    error = "expected error 0.012 from MIC* on average, and at most 0.012 in 90% of cases"
+    assert error in shown[0]
     chance = "a pair that scores 0.5"
     assert (chance in shown[0]) == (command == "screen")
     assert "expected error" not in shown[1]  # simulated for the default axes
@@ -187,7 +188,7 @@ def test_yes_spends_once(run, answering, command):
     given = (*PRIVATE[command], "--one-row-per-person", *KEPT, "--json")
     code, first, err = answering("y\n", *given)
     assert code == 0
-    assert "Spend it? [y/N]" in err
+    assert "[y/N]" in err
     assert ledger.spent == pytest.approx(1)
     again = json.loads(answering("y\n", *given)[1])
     assert again.pop("replayed") is not None
@@ -202,13 +203,13 @@ def test_a_stored_answer_needs_no_consent(run, answering, command):
     given = (*PRIVATE[command], "--one-row-per-person", *KEPT, "--json")
     code, out, err = run(*given)
     assert (code, out, ledger.spent) == (2, "", 0)
-    assert "--yes: nobody can be asked here whether to spend" in err
+    assert "--yes: there is no terminal to ask for your consent" in err
     first = json.loads(run(*given, "--yes")[1])
     for ask in (run, lambda *words: answering("", *words)):
         code, out, err = ask(*given)
         assert code == 0
-        assert "from the ledger; nothing was spent" in err
-        assert "Spend it?" not in err
+        assert "; nothing was spent" in err
+        assert "[y/N]" not in err
         assert {**json.loads(out), "replayed": None} == first
     assert ledger.spent == pytest.approx(1)
 
@@ -219,12 +220,12 @@ def test_what_was_charged_is_finished_at_no_cost(run, monkeypatch):
     given = (*RELEASE, "--one-row-per-person", *KEPT)
     with monkeypatch.context() as patch:
         patch.setattr(
-            dpmic.Ledger, "settle", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+            dpmic.Ledger, "draw_once", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
         )
         code, _, err = run(*given, "--yes")
     assert code == 130
-    assert "the same command finishes it at no cost" in err
-    assert "nobody can be asked" in run(*given)[2]
+    assert "the same command finishes for free" in err
+    assert "no terminal to ask for your consent" in run(*given)[2]
     assert run(*given, "--yes")[0] == 0
     assert len(ledger.history()) == 1
 
@@ -265,7 +266,7 @@ def test_the_unit_is_asked_for(answering, tmp_path, answers, unit):
     code, out, err = answering(answers, *RELEASE, "--json", "--report", "r.html")
     content = json.loads(out)
     assert code == 0
-    assert "Whom must this protect?" in err
+    assert "Whose privacy is protected?" in err
     assert (content["n"], content["person"], content["rows_per_person"]) == unit
     options = {1: "--person id" if unit[1] else "--one-row-per-person", 2: "--rows-per-person 2"}
     assert options[unit[2]] in (tmp_path / "r.html").read_text()  # what repeats it
@@ -312,7 +313,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
         patch.setattr("dpmic.report.save", full)
         code, printed, err = run(*given, "--report", "r.html")
     assert code == 2
-    assert "the ledger keeps this release: the same command gives it again at no cost" in err
+    assert "the ledger keeps this release: the same command shows it again at no cost" in err
     assert json.loads(printed)["epsilon"] == pytest.approx(1)  # the other output got it
     code, again, _ = run(*given, "--report", "r.html")
     assert code == 0
@@ -323,27 +324,27 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
 @sweep(
     ("arguments", "words"),
     [
-        ([*RELEASE[:6], *SURE], "--bounds: a has none"),
-        ([*RELEASE, *SURE, "--mechanism", "mice-laplace"], "mice-laplace uses none"),
-        ([*RELEASE, *SURE, "--person", "id"], "it was given more than once"),
-        ([*RELEASE, "--yes", "--person", "a"], "--person a: this column is a variable, too"),
+        ([*RELEASE[:6], *SURE], "--bounds: column a has none"),
+        ([*RELEASE, *SURE, "--mechanism", "mice-laplace"], "mice-laplace does not use bounds"),
+        ([*RELEASE, *SURE, "--person", "id"], "it is given more than once"),
+        ([*RELEASE, "--yes", "--person", "a"], "--person a: this column is also scored"),
         ([*RELEASE, "--yes", "--person", "nobody"], "column 'nobody': there is no such column"),
         ([*RELEASE, *SURE, "--ledger", "no.ledger"], "dpmic ledger create no.ledger --epsilon 3"),
         (
             [*SCREEN, *SURE, "--top", "2", "--epsilon", "0.01"],
             "or --allow-noisy to publish anyway",
         ),
-        ([*SCREEN, *SURE], "--top, --all: one of both is needed"),
-        ([*SCREEN, *SURE, "--all", "--top", "1"], "--top, --all: one of both is needed"),
-        ([*SCREEN, *SURE, "--all", "--split", "0.5"], "with --all nothing is chosen"),
-        ([*SCREEN, *SURE, "--top", "1", "--delta", "1e-6"], "--delta: a choice needs none"),
+        ([*SCREEN, *SURE], "--top, --all: exactly one of the two is needed"),
+        ([*SCREEN, *SURE, "--all", "--top", "1"], "--top, --all: exactly one of the two is needed"),
+        ([*SCREEN, *SURE, "--all", "--split", "0.5"], "with --all nothing is selected"),
+        ([*SCREEN, *SURE, "--top", "1", "--delta", "1e-6"], "--delta: a selection needs none"),
         ([*SCREEN, *SURE, "--top", "9"], "there are 3 pairs"),
         (
             ["screen", "people.csv", "--epsilon", "1", "--top", "1", *SURE],
-            "need them, or categories; add",
+            "no column has bounds or categories; add",
         ),
-        ([*TEST, *SURE, "--seed", "1"], "--seed: a private test has it not"),
-        ([*TEST, *SURE, "--missing", "drop"], "--missing drop: a private test has it not"),
+        ([*TEST, *SURE, "--seed", "1"], "--seed: a private test does not take it"),
+        ([*TEST, *SURE, "--missing", "drop"], "--missing drop: a private test does not take it"),
     ],
 )
 def test_what_is_refused_before_data_is_read(run, arguments, words):
@@ -374,10 +375,11 @@ def test_refusals_hold_no_value_count_or_position(run, tmp_path, text):
 
 def test_warnings_are_notes(run, monkeypatch):
     monkeypatch.setattr(_guards, "_reminded", False)
+    monkeypatch.setattr(_guards, "_warned", set())
     _, _, err = run(*RELEASE, *SURE)
-    assert "dpmic: note: bounds must come from what the columns mean" in err
+    assert "dpmic: note: choose bounds from domain knowledge" in err
     _, _, err = run(*RANGE[:-1], "0.01", *SURE)
-    assert err.count("dpmic: note: n = 2000 at epsilon = 0.01 is little for a range") == 1
+    assert err.count("dpmic: note: n = 2000 at epsilon = 0.01 is too little for a good range") == 1
     _, _, err = run(*RELEASE, *SURE, "--name", "old")
     assert err.count("note: --name ... is deprecated; pass --dataset ... to name the data") == 1
     assert "Warning" not in err
@@ -409,12 +411,12 @@ def test_a_useless_screening_is_refused_before_consent(answering, run):
     given += ("--dataset", "2026")
     code, out, err = answering("y\n", *given)
     assert (code, out) == (2, "")
-    assert "noise alone lifts one in ten values by 0." in err
-    assert "Spend it?" not in err
+    assert "noise alone adds 0." in err
+    assert "[y/N]" not in err
     assert ledger.spent == 0
     code, _, err = answering("y\n", *given, "--allow-noisy")
     assert code == 0
-    assert "noise alone lifts one in ten values by 0." in " ".join(err.split())
+    assert "noise alone adds 0." in " ".join(err.split())
 
 
 def test_a_ledger_needs_a_dataset(run):
@@ -422,7 +424,7 @@ def test_a_ledger_needs_a_dataset(run):
     for command in PRIVATE.values():
         code, out, err = run(*command, *SURE, "--ledger", "p.ledger")
         assert (code, out) == (2, "")
-        assert "pass --dataset 'visits 2024', and another name for corrected" in err
+        assert "pass --dataset 'visits 2024', and a new name for corrected" in err
     assert ledger.spent == 0
 
 
@@ -443,7 +445,7 @@ def test_another_file_never_gets_the_first_ones_number(run, tmp_path):
         "release", "y2024.csv", *given[:-2], "--dataset", "visits 2024", "--report", "r.html"
     )
     drawn = ledger.history()[0].answered_at[:16].replace("T", " ") + " UTC"
-    assert f"note: this is the answer of {drawn} for the dataset 'visits 2024'" in err
+    assert f"note: the ledger already has this answer about 'visits 2024', from {drawn};" in err
     page = (tmp_path / "r.html").read_text()
     assert f"it was drawn on {drawn} for the dataset visits 2024" in page
     assert ledger.spent == pytest.approx(2)
@@ -470,6 +472,30 @@ def test_the_estimate_is_shown_where_it_is_asked_for(run, command):
     run(*given, "--estimate", "--report", "asked.html")
     pages = [Path(f"{name}.html").read_text(encoding="utf-8") for name in ("plain", "asked")]
     assert ["estimate of MIC*" in page for page in pages] == [False, True]
+
+
+@sweep("command", ["release", "screen"])
+def test_groups_have_no_estimate_and_nothing_is_spent(run, command):
+    run("ledger", "create", "people.ledger", "--epsilon", "3")
+    columns = ("a", "b") if command == "release" else ("--top", "1")
+    given = (
+        command,
+        "people.csv",
+        *columns,
+        *commands.BOUNDS,
+        "--by",
+        "c",
+        "--at-least",
+        "200",
+        "--yes",
+    )
+    given += ("--epsilon", "1", "--one-row-per-person", "--categories", "c=x,y", "--estimate")
+    code, out, err = run(
+        *given, "--ledger", "people.ledger", "--dataset", "d", "--report", "r.html"
+    )
+    assert (code, out) == (2, "")
+    assert "--estimate: it was not measured for groups" in err
+    assert dpmic.Ledger("people.ledger").spent == 0
 
 
 def test_an_estimate_that_is_not_known_costs_no_result(run):

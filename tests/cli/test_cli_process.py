@@ -57,7 +57,7 @@ def test_a_full_disk_after_spending(people):
         done = subprocess.run(given, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert (
-        "the ledger keeps this release: the same command gives it again at no cost" in done.stderr
+        "the ledger keeps this release: the same command shows it again at no cost" in done.stderr
     )
     assert subprocess.run(given, check=True, capture_output=True).stdout
 
@@ -91,7 +91,7 @@ def test_a_closed_pipe_loses_no_result_that_was_paid_for(people):
     assert "differentially private" in (people / "r.html").read_text()
     *_, result, line = said[1].splitlines()
     assert dpmic.Release.from_json(result).n == commands.N
-    assert line.endswith("its epsilon is spent and no ledger keeps it; it is printed above.")
+    assert line.endswith("its epsilon is spent, and no ledger stored it; it is printed above.")
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_a_fault_of_ours_is_one_line_without_its_words(run, monkeypatch):
     for given in (["score", "people.csv", "a", "b"], ["score", "--debug", "people.csv", "a", "b"]):
         code, out, err = run(*given)
         assert (code, out) == (2, "")
-        assert err.splitlines()[-1].startswith("dpmic: ZeroDivisionError: this is a fault of dpmic")
+        assert err.splitlines()[-1].startswith("dpmic: ZeroDivisionError: this is a bug in dpmic")
         assert ("Traceback" in err) == ("--debug" in given)
 
 

@@ -163,7 +163,7 @@ def test_what_cannot_be_printed_is_in_the_report(run, ledger, monkeypatch, tmp_p
     assert "the ledger keeps this release" in last
     assert "it is in r.html" in last
     code, _, err = run(*RELEASE, *SURE, "--report", "other.html")
-    assert "its epsilon is spent and no ledger keeps it; it is in other.html" in err
+    assert "its epsilon is spent, and no ledger stored it; it is in other.html" in err
     assert "somebody's data" not in err
 
 
@@ -174,7 +174,7 @@ def test_what_is_nowhere_else_is_printed_on_stderr(run, monkeypatch, show):
     assert (code, out) == (2, "")
     *_, result, line = err.splitlines()
     assert dpmic.Release.from_json(result).n == commands.N
-    assert line.endswith("its epsilon is spent and no ledger keeps it; it is printed above.")
+    assert line.endswith("its epsilon is spent, and no ledger stored it; it is printed above.")
 
 
 @pytest.mark.parametrize("kept", [LEDGER, ("--report", "r.html")])
@@ -191,7 +191,7 @@ def test_a_report_that_fails_without_a_ledger(run, monkeypatch):
     code, out, err = run(*RELEASE, *SURE, "--json", "--report", "r.html")
     assert code == 2
     assert json.loads(out)["n"] == commands.N
-    assert err.endswith("its epsilon is spent and no ledger keeps it; it was printed.\n")
+    assert err.endswith("its epsilon is spent, and no ledger stored it; it was printed.\n")
 
 
 def test_two_failures_do_not_hide_each_other(run, monkeypatch):
@@ -231,7 +231,7 @@ def test_ctrl_c_says_that_a_ledger_loses_nothing(run, ledger, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(releases.ReleaseQuery, "run", stopped)
         code, _, err = run(*RELEASE, *SURE, *LEDGER)
-        sentence = "stopped; if it was charged, the same command finishes it at no cost\n"
+        sentence = "stopped; if epsilon was charged, the same command finishes for free\n"
         assert (code, err.endswith(f"dpmic: {sentence}")) == (130, True)
         code, _, err = run(*RELEASE, *SURE)
         assert (code, err.endswith("dpmic: stopped\n")) == (130, True)
@@ -242,7 +242,7 @@ def test_ctrl_c_says_that_a_ledger_loses_nothing(run, ledger, monkeypatch):
 def test_a_fault_warns_of_data_in_tracebacks(run, monkeypatch):
     monkeypatch.setattr("dpmic.cli._inputs.private", broken)
     _, _, err = run(*RELEASE, *SURE)
-    assert "--debug adds a traceback, which may hold data: read it before you send it" in err
+    assert "--debug prints a traceback, which may contain data: read it before you send it" in err
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_fault_warns_of_data_in_tracebacks(run, monkeypatch):
         (("test", "people.csv", "a", "b", "--epsilon", "1", "--draws", "0"), "draws = 0"),
         ((*RELEASE, "--dataset", ""), "dataset = ''"),
         ((*SCREEN, "--dataset", " "), "dataset = ' '"),
-        (("test", "people.csv", "a", "b", "--allow-large-epsilon"), "only a private test has it"),
+        (("test", "people.csv", "a", "b", "--allow-large-epsilon"), "only a private test takes it"),
     ],
 )
 def test_nobody_is_asked_to_agree_to_what_cannot_be(answering, given, words):
@@ -262,13 +262,11 @@ def test_nobody_is_asked_to_agree_to_what_cannot_be(answering, given, words):
     code, out, err = answering(Terminal("y\n"), *given, *unit)
     assert (code, out) == (2, "")
     assert words in err
-    assert "Spend it?" not in err
+    assert "[y/N]" not in err
 
 
 def test_a_stored_answer_is_told_from_a_fresh_one(run, ledger):
-    stored = (
-        "from the ledger; nothing was spent. Corrected or other data needs another --dataset.\n"
-    )
+    stored = "; nothing was spent. Corrected or other data needs another --dataset name.\n"
     _, first, err = run(*RELEASE, *SURE, *LEDGER, "--json")
     assert stored not in err
     _, second, err = run(*RELEASE, *SURE, *LEDGER, "--json")
@@ -366,7 +364,7 @@ def test_a_test_shows_chance_and_the_points(run, tmp_path):
     code, _, _ = run("test", "people.csv", "a", "b", "--permutations", "99", "--report", "t.html")
     assert code == 0
     page = (tmp_path / "t.html").read_text()
-    assert "TICe of the permutations" in page
+    assert "TICe of shuffled, unrelated records" in page
     assert "Each dot is a record" in page
 
 
@@ -375,7 +373,7 @@ def test_a_charge_without_an_answer_is_asked_about():
     consent = Consent(terms=None, yes=False, answered=())
     entry = SimpleNamespace(answer=None)
     query = SimpleNamespace(stored=lambda: entry, check=lambda: None)
-    with pytest.raises(dpmic.ParameterError, match="nobody can be asked"):
+    with pytest.raises(dpmic.ParameterError, match="no terminal to ask for your consent"):
         consent._ask(query, None)
     entry.answer = "{}"
     consent._ask(query, None)

@@ -16,20 +16,20 @@ DIRTY = ROOT / "tests" / "data" / "dirty"
 REFUSED = {
     "empty.csv": ("it is empty", "it is empty"),
     "header.csv": ("it has no rows", "it has no rows"),
-    "ragged.csv": ("row 4 below the header: a record has more or fewer", "a record has more or"),
-    "binary.csv": ("this is not text", "this is not text"),
+    "ragged.csv": ("row 4: a record has more or fewer", "a record has more or"),
+    "binary.csv": ("it is not a text file", "it is not a text file"),
     "truncated.csv.gz": ("Compressed file ended", "it cannot be read"),
     "truncated.csv.zst": ("Truncated compressed stream", "it cannot be read"),
     "thousands.csv": (
-        "'stay': '1,234' may mean 1.234 or 1234; pass --decimal ','",
+        "'stay': '1,234' could mean 1.234 or 1234; pass --decimal ','",
         "--decimal ','",
     ),
-    "two_decimals.csv": ("'stay': it has decimal commas, and column 'age' has", "--decimal ','"),
-    "two_separators.csv": ("',' and ';' may separate its columns", "pass --sep ';'"),
-    "unclosed.csv": ("row 2 below the header: a quotation mark is not", "a quotation mark is not"),
-    "not_a_number.csv": ("'age', row 6 below the header: 'forty-five'", "column 'age': it holds"),
+    "two_decimals.csv": ("'stay': it has decimal commas, but column 'age' has", "--decimal ','"),
+    "two_separators.csv": ("its columns could be separated by ',' and ';'", "pass --sep ';'"),
+    "unclosed.csv": ("row 2: a quotation mark is not", "a quotation mark is not"),
+    "not_a_number.csv": ("'age', row 6: 'forty-five'", "column 'age': it has"),
     "excel_two_sheets.xlsx": ("sheets: 'notes', 'visits'; say which: pass --sheet", "--sheet NAME"),
-    "excel_empty.xlsx": ("it is empty; check which of its sheets", "it is empty"),
+    "excel_empty.xlsx": ("the sheet is empty; check which sheet", "the sheet is empty"),
     "excel_truncated.xlsx": ("invalid Zip archive", "it cannot be read"),
     "spss_truncated.sav": ("Unable to read from file; check that it is a", "it cannot be read"),
 }
@@ -102,7 +102,7 @@ def test_options_win(run):
     assert run(*thousands, "--decimal", ",")[0] == 0
     assert "'1,234' is not a number" in run(*thousands, "--decimal", ".")[2]
     wrong = run("score", DIRTY / "semicolon.csv", "age", "stay", "--sep", "|")
-    assert "say what separates its columns: pass --sep ';'" in wrong[2]
+    assert "seems to be separated by ';'; pass --sep ';'" in wrong[2]
     sheet = ("score", DIRTY / "excel_two_sheets.xlsx", "age", "stay", "--missing", "drop", "--json")
     assert json.loads(run(*sheet, "--sheet", "visits")[1])["n"] == 6
     assert (
@@ -112,10 +112,10 @@ def test_options_win(run):
     coded = ("score", DIRTY / "comma.csv", "age", "stay", "--missing", "drop", "--json")
     assert json.loads(run(*coded, "--na", "34,35", "--na", "7.5")[1])["n"] == 4
     assert (
-        "sep = ';': .xlsx files have nothing like it"
+        "sep = ';': .xlsx files have no such option"
         in run("score", DIRTY / "excel.xlsx", "age", "stay", "--sep", ";")[2]
     )
-    assert "numbers have a point or a comma" in run(*coded, "--decimal", "'")[2]
+    assert "this is not a decimal mark" in run(*coded, "--decimal", "'")[2]
 
 
 @sweep("command", ["score", "matrix", "test", "release", "screen", "bounds"])

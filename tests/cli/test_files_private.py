@@ -2,13 +2,14 @@
 
 import io
 import json
+import re
 import sys
 from decimal import Decimal
 
 import commands
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import csv, feather, parquet
 from sweeps import sweep
 
 import dpmic
@@ -47,7 +48,7 @@ def test_a_quotation_mark_that_is_not_closed(run, tmp_path, rows, ending):
     text = "a,b,note\n" + "\n".join(lines) + "\n"
     (tmp_path / f"q.{ending}").write_text(text.replace(",", "\t" if ending == "tsv" else ","))
     line = refused(run("score", f"q.{ending}", "a", "b"))
-    assert f"q.{ending}, row {rows - 39} below the header: {UNCLOSED}, or stands inside" in line
+    assert f"q.{ending}, row {rows - 39}: {UNCLOSED}, or is inside" in line
     line = refused(release(run, f"q.{ending}"))
     assert UNCLOSED in line
     assert not any(character.isdigit() for character in line)
@@ -103,7 +104,7 @@ def test_nobody_is_refused(run, tmp_path, name, ending):
         rows = [mark.join(map(str, row.values())) for row in table.to_pylist()]
         (tmp_path / path).write_text("\n".join([mark.join(table.column_names), *rows]) + "\n")
     line = refused(release(run, path, "--epsilon", "1", "--yes", "--person", "who"))
-    assert "column who: a row belongs to nobody" in line
+    assert "column who: a row does not say whose it is" in line
 
 
 BIG = [2**53, 2**53 + 1, 2**53 + 2, 2**53]
@@ -146,7 +147,9 @@ def test_declared_types_tell_people_apart(tmp_path, ending, values, expected):
 def test_a_missing_header_is_not_told(run, tmp_path, name, text):
     (tmp_path / name).write_text(text)
     line = refused(release(run, name))
-    assert "it must be a header, and was read as" in line or "its header is one column;" in line
+    assert (
+        "it must be a header, and was read as" in line or "found one column in its header;" in line
+    )
     assert not any(value in line for value in ("34", "56000", "HIV", "2026", "'x"))
     assert "HIV" in refused(run("score", name, "a", "b"))  # where nothing is private, it helps
 
@@ -154,13 +157,13 @@ def test_a_missing_header_is_not_told(run, tmp_path, name, text):
 def test_headers_are_told_without_privacy_and_bounded(run, tmp_path):
     (tmp_path / "h.csv").write_text("x1;y\n1;2\n")
     line = refused(run("score", "h.csv", "a", "b", "--sep", ","))
-    assert "its header is one column, 'x1;y'; say what separates" in line
+    assert "found one column, but it seems to be separated by ';'" in line
     (tmp_path / "h.csv").write_text("x1,y\n1,2\n")
     assert "the columns are 'x1', 'y'" in refused(run("score", "h.csv", "a", "b"))
     for mark in ";,":
         (tmp_path / "h.csv").write_text("z" * 5000 + f"{mark}y\n1{mark}2\n")
         assert "'a', 'b'" not in refused(run("score", "h.csv", "a", "b"))
-        assert "a str of 5000" in refused(run("score", "h.csv", "a", "b"))
+        assert "a text of 5000 characters" in refused(run("score", "h.csv", "a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +172,7 @@ def test_headers_are_told_without_privacy_and_bounded(run, tmp_path):
 def test_integers_of_any_length(run, tmp_path, number):
     (tmp_path / "n.csv").write_text("a,b\n" + "1,2\n" * 9 + f"{number},3\n")
     for found in (run("score", "n.csv", "a", "b"), release(run, "n.csv")):
-        assert "column 'a': it holds integers that float64 would round" in refused(found)
+        assert "column 'a': it has integers that float64 would round" in refused(found)
 
 
 def test_zeros_before_a_number_round_nothing(tmp_path):
@@ -185,7 +188,7 @@ def test_bounds_that_are_no_numbers(run, tmp_path):
     assert "large.toml: a: two numbers are needed; write a = [0, 120]" in line
     for text in ("0:10", "=0:10"):
         line = refused(run(*given, "--bounds", text))
-        assert f"--bounds {text}: NAME= is missing; write --bounds age=0:120" in line
+        assert f"--bounds {text}: it has no NAME=; write --bounds age=0:120" in line
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,7 @@ def test_bounds_that_are_no_numbers(run, tmp_path):
     [
         ("", "standard input: it is empty; check what writes to it"),
         ("a,b\n", "standard input: it has no rows"),
-        ('a,b\n1,"2\n', f"standard input, row 1 below the header: {UNCLOSED}"),
+        ('a,b\n1,"2\n', f"standard input, row 1: {UNCLOSED}"),
     ],
 )
 def test_standard_input_has_a_name(run, monkeypatch, text, words):
@@ -235,3 +238,49 @@ def test_a_category_may_be_called_na(run, tmp_path):
     found = json.loads(run(*given, "country=DE,NA")[1])
     assert found["value"] > 0.9
     assert run(*given, "country=DE,FR")[0] == 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_folder_is_one_table(run, tmp_path, ending):
+    """All commands take it; an error of a private one does not say which of its files is wrong."""
+    (tmp_path / "table").mkdir()
+    for place, part in enumerate((commands.TABLE[:700], commands.TABLE[700:])):
+        path = tmp_path / "table" / f"{place}.{ending}"
+        parquet.write_table(part, path) if ending == "parquet" else csv.write_csv(part, path)
+    both = [run("score", file, "a", "b", "--json")[1] for file in ("table", "people.csv")]
+    assert both[0] == both[1]
+    code, out, err = run("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE, "--json")
+    assert (code, json.loads(out)["n"]) == (0, commands.N), err
+    assert run("init", "table")[0] == 0
+    assert {"a", "b", "c", "id"} <= set(
+        re.findall(r"(?m)^(\w+) += ", (tmp_path / "table.dpmic.toml").read_text())
+    )
+    (tmp_path / "table" / f"2.{ending}").write_text("a,b\nx")
+    assert "2." not in refused(run("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE))
+
+
+def test_ranks_take_bounds_to_scatter_in_and_for_nothing_else(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n,3\n4,5\n" * 400)
+    given = (*PRIVATE, "--allow-noisy", "--mechanism", "mice-laplace")
+    assert "mice-laplace uses none" in refused(release(run, "gaps.csv", *given))
+    code, out, err = release(run, "gaps.csv", *given, "--missing", "scatter", "--json")
+    assert code == 0, err
+    assert json.loads(out)["parameters"]["x bounds"] == [0, 60]
+
+
+def test_a_private_test_scatters_between_bounds(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n,3\n4,5\n" * 40)
+    tested = ("test", "gaps.csv", "a", "b", *PRIVATE, "--draws", "19", "--json")
+    assert "--fill" in refused(run(*tested))
+    assert "--bounds: a has none" in refused(run(*tested, "--missing", "scatter"))
+    assert "only --missing scatter uses them" in refused(run(*tested, *BOUNDS))
+    code, out, err = run(*tested, "--missing", "scatter", *BOUNDS)
+    assert code == 0, err
+    assert json.loads(out)["parameters"]["missing"] == "scatter"
+    filled = run(*tested, "--missing", "scatter", *BOUNDS, "--fill", "a=3")
+    assert "treated in one way" in refused(filled)
+    for options in (("--missing", "scatter"), BOUNDS):
+        assert "only a private test has it" in refused(run("test", "gaps.csv", "a", "b", *options))
+    assert (
+        json.loads(run("test", "gaps.csv", "a", "b", "--missing", "drop", "--json")[1])["n"] == 80
+    )

@@ -250,7 +250,7 @@ def with_value(value):
 @sweep(
     ("X", "message"),
     [
-        (with_value(np.nan), r"X\[:, 1\]: 1 of 10 values are missing, .*position 4; replace"),
+        (with_value(np.nan), r"X\[:, 1\]: 1 of 10 values are missing, .*row 5; replace"),
         (with_value(np.inf), r"X\[:, 1\]\[4\] = inf: infinite .*; replace such values"),
         (with_value(np.nan).tolist(), r"X\[:, 1\]: 1 of 10 values are missing"),
         (pd.DataFrame(with_value(np.nan), columns=["a", "b", "c"]), "b: 1 of 10 values are mis"),
@@ -260,12 +260,12 @@ def with_value(value):
         ([["a", 1]] * 9 + [[1, 1]], r"X\[:, 0\]\[0\] has type str: text is not a number"),
         (np.arange(10), r"X has shape \(10,\): a table .*reshape"),
         (pd.Series(range(10)), r"X has shape \(10,\)"),
-        (list(range(10)), "X is a list of 10: a table"),
+        (list(range(10)), "X is a list of length 10: a table"),
         (np.zeros((10, 2, 2)), r"shape \(10, 2, 2\)"),
         (np.zeros((10, 0)), r"shape \(10, 0\)"),
         ([], "X: it is empty"),
-        ([[1, 2]] * 9 + [[1]], "the rows of X: their lengths differ"),
-        (np.zeros((9, 2)), "X, y: their lengths differ, 9 and 10"),
+        ([[1, 2]] * 9 + [[1]], "the rows of X: they differ in length"),
+        (np.zeros((9, 2)), "X, y: they differ in length: 9 and 10"),
         (pd.DataFrame(np.zeros((10, 2)), columns=["a", "a"]), "2 columns have this name"),
         ({"a": list(range(10))}, "type dict: this is not a frame"),
         (None, "type NoneType"),
@@ -282,13 +282,13 @@ def test_tables_that_cannot_be_scored(score, X, message):
         ([1.0] * 9 + [math.nan], "y: 1 of 10 values are missing"),
         ([1.0] * 9 + [math.inf], r"y\[9\] = inf"),
         (["a"] * 10, "text is not a number"),
-        (np.zeros((10, 2)), "y has 2 columns: each record has one value of y"),
-        (np.zeros((10, 1, 1)), "y has 3 axes"),
+        (np.zeros((10, 2)), "y has 2 columns: y has one value per record"),
+        (np.zeros((10, 1, 1)), "y has 3 dimensions"),
         (pd.DataFrame({"y": range(10), "z": range(10)}), "y has 2 columns"),
         ([[0, 1]] * 10, "y has 2 columns"),
-        ([[0]] * 9 + [[0, 1]], "the rows of y: their lengths differ"),
-        ("price", "y = 'price': this is not a column"),
-        (range(11), "lengths differ, 10 and 11"),
+        ([[0]] * 9 + [[0, 1]], "the rows of y: they differ in length"),
+        ("price", "y = 'price': a name is not a column"),
+        (range(11), "differ in length: 10 and 11"),
     ],
 )
 def test_targets_that_cannot_be_scored(y, message):
@@ -302,7 +302,7 @@ def test_targets_that_cannot_be_scored(y, message):
         (["a"] * 10, "y has 1 class: .*StratifiedKFold"),
         ([], "y has 0 classes"),
         (range(10), "y has 10 classes in 10 records: .*mic_regression"),
-        ([0.5, 1.5] * 5, r"y\[0\] = 0.5: this is a number on a scale.*mic_regression"),
+        ([0.5, 1.5] * 5, r"y\[0\] = 0.5: a fraction is a number on a scale.*mic_regression"),
         (np.array([1, np.inf] * 5), r"y\[1\] = inf"),
         (["a", "b"] * 4 + ["a", None], r"y\[9\]: the label is missing"),
         (np.array([0, 1] * 4 + [np.nan, 1]), r"y\[8\]: the label is missing"),
@@ -310,15 +310,15 @@ def test_targets_that_cannot_be_scored(y, message):
         (pd.Categorical(["a", "b"] * 4 + [None, "a"]), r"y\[8\]: the label is missing"),
         (np.array(["2020", "2021"] * 4 + ["NaT"] * 2, "M8[ns]"), r"y\[8\]: the label is missing"),
         (pa.array(["a", "b"] * 4 + [None, "a"]), r"y\[8\]: the label is missing"),
-        (np.zeros((10, 2)), "y has 2 columns: each record has one value of y"),
+        (np.zeros((10, 2)), "y has 2 columns: y has one value per record"),
         (pa.table({"y": [0, 1] * 5, "z": [0, 1] * 5}), "y has 2 columns"),
         ([0, [1]] * 5, r"y\[1\] has type list"),
         ([0, (1, 0)] * 5, r"y\[1\] has type tuple"),
         ([(0, 1), (1, 0)] * 5, "y has 2 columns"),
-        ("ababababab", "y = 'ababababab': this is not a column"),
+        ("ababababab", "y = 'ababababab': a name is not a column"),
         ({0: 1, 1: 2}, "y has type dict"),
         (None, "y has type NoneType"),
-        ([0, 1] * 6, "X, y: their lengths differ, 10 and 12"),
+        ([0, 1] * 6, "X, y: they differ in length: 10 and 12"),
     ],
 )
 def test_classes_that_cannot_be_told_apart(y, message):
@@ -447,7 +447,7 @@ def test_options_of_tests_outside_their_range(test, options, message):
 def test_tests_refuse_what_scores_refuse(test):
     with pytest.raises(dpmic.InputError, match=r"X\[:, 1\]: 1 of 10 values are missing"):
         test(with_value(np.nan), [0, 1] * 5)
-    with pytest.raises(dpmic.InputError, match="lengths differ, 9 and 10"):
+    with pytest.raises(dpmic.InputError, match="differ in length: 9 and 10"):
         test(np.zeros((9, 2)), [0, 1] * 5)
 
 

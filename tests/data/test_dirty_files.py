@@ -123,10 +123,10 @@ class Endless:
     [
         (b"", b"a", "its first line is longer than 1 MiB"),
         (b"", b"a,", "its first line is longer than 1 MiB"),
-        (b"age,stay\n", b"1", "row 1 below the header: a record is longer than 4 MiB"),
-        (b"age,stay\n1,2\n", b"1,", "row 2 below the header: a record is longer than 4 MiB"),
-        (b'age,stay\n1,"', b"1\n", "row 1 below the header: a record is longer than 4 MiB"),
-        (b"", b"\0", "this is not text"),
+        (b"age,stay\n", b"1", "row 1: a record is longer than 4 MiB"),
+        (b"age,stay\n1,2\n", b"1,", "row 2: a record is longer than 4 MiB"),
+        (b'age,stay\n1,"', b"1\n", "row 1: a record is longer than 4 MiB"),
+        (b"", b"\0", "it is not a text file"),
     ],
 )
 @sweep("private", [True, False])

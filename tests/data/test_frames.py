@@ -114,14 +114,14 @@ def test_nulls_become_nan_or_errors(make: Callable[..., Any], values: list[Any])
     same(column(make(values), "a"), [NAN if v is None else float(v) for v in values])
     count = values.count(None)
     message = refuses(f"x: {count} of", pair, make(values), values)
-    assert message.endswith('the first at position 1; pass missing="drop", or correct them.')
+    assert message.endswith('the first in row 2; pass missing="drop", or correct them.')
 
 
 @engines(ENGINES)
 def test_nan_is_missing(make: Callable[..., Any]) -> None:
     values = [1.0, 2.0, 3.0, NAN, 5.0, NAN]
     same(column(make(values), "a"), values)
-    refuses("y: 2 of 6 values are missing, the first at position 3", pair, [1] * 6, make(values))
+    refuses("y: 2 of 6 values are missing, the first in row 4", pair, [1] * 6, make(values))
 
 
 @engines(ENGINES)
@@ -296,7 +296,7 @@ def test_dictionaries_of_chunks_are_unified_when_they_tell_the_order() -> None:
 )
 def test_dictionaries_without_one_order_are_refused(dictionaries: list[list[str]]) -> None:
     chunks = pa.chunked_array([dictionary([0, 1], [*d, None]) for d in dictionaries])
-    refuses("do not agree on one order", column, chunks, "a")
+    refuses("disagree about the order", column, chunks, "a")
 
 
 @sweep(
@@ -312,9 +312,9 @@ def test_dictionaries_without_one_order_are_refused(dictionaries: list[list[str]
     ids=["pandas", "categorical", "polars", "arrow", "chunks", "pandas arrow"],
 )
 def test_unordered_categories_are_refused(values: Any) -> None:
-    message = refuses("have no order, and bounds need one", column, values, "grade")
+    message = refuses("have no order, but bounds need one", column, values, "grade")
     assert message.startswith("grade has dtype ")
-    assert message.endswith("give its categories instead of bounds, or pass numbers.")
+    assert message.endswith("list its categories instead of bounds, or pass numbers.")
 
 
 # Refused types
@@ -338,7 +338,7 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
         ],
     ),
     "time": (
-        "dates, times of day and durations differ; pass one of them in a column",
+        "dates, times of day and durations do not mix; pass only one of the three in a column",
         [[DAY, DAY.time()], [DAY.date(), datetime.timedelta(1)], np.array([DAY, DAY.time()])],
     ),
     "complex": (
@@ -356,7 +356,7 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
         ],
     ),
     "longdouble": (
-        'longer floats would be rounded; call .astype("float64")',
+        'long floats would be rounded; call .astype("float64")',
         [np.array([1], "g"), pd.Series(np.array([1], "g")), [np.longdouble(1)]],
     ),
     "nested": (
@@ -378,7 +378,7 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
         ],
     ),
     "object": (
-        "its values may be anything; convert to a numeric dtype",
+        "its values can be anything; convert to a numeric dtype",
         [
             np.array([1, 2], dtype=object),
             np.array([None, 1.0]),
@@ -412,7 +412,7 @@ def test_refused_types_name_the_column(words: str, values: Any) -> None:
 
 def test_list_refusal_names_the_position() -> None:
     assert refuses("x[2] has type str: text", pair, [1, 2, "3", 4], Y) == (
-        "x[2] has type str: text is not a number; convert to numbers, or give its categories."
+        "x[2] has type str: text is not a number; convert it to numbers, or list its categories."
     )
 
 
@@ -542,7 +542,7 @@ def test_large_floats_are_not_integers() -> None:
         (pl.LazyFrame({"a": Y}), "x has type LazyFrame"),
         (pl.col("a"), "x has type Expr"),
         (pa.scalar(1), "x has type Int64Scalar"),
-        ("age", "'age': this is a column name but no frame was given; pass data=frame."),
+        ("age", "'age': this is a column name, but no frame was given; pass data=frame."),
     ],
     ids=lambda v: type(v).__name__,
 )
@@ -555,7 +555,7 @@ def test_broken_array_protocol_is_explained() -> None:
         def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
             raise TypeError("move it to the host")
 
-    refuses("x has type Device: it does not become an array (move it", pair, Device(), Y)
+    refuses("x has type Device: it cannot be converted to an array (move it", pair, Device(), Y)
 
 
 EMPTY: dict[str, Any] = {
@@ -580,7 +580,7 @@ def test_empty_is_refused(values: Any) -> None:
 
 @engines(ENGINES)
 def test_lengths_and_sizes(make: Callable[..., Any]) -> None:
-    refuses("x, y: their lengths differ, 5 and 4", pair, make(Y), make([1.0, 2.0, 3.0, 4.0]))
+    refuses("x, y: they differ in length: 5 and 4", pair, make(Y), make([1.0, 2.0, 3.0, 4.0]))
     refuses("3 of 3 records are complete: a score needs at least 4", pair, make(Y[:3]), Y[:3])
     gaps = make([1.0, NAN, 3.0, NAN, 5.0])
     refuses("3 of 5 records are complete", pair, gaps, Y, missing="drop")
@@ -615,9 +615,7 @@ def test_columns_of_frames(make: Callable[..., Any]) -> None:
     same(result.x, [1, 2, 3, 4])
     same(result.y, [1, 1, 1, 1])
     assert result.names == ("age", "sex")
-    refuses(
-        "dose: 1 of 5 values are missing, the first at position 1", pair, "sex", "dose", data=frame
-    )
+    refuses("dose: 1 of 5 values are missing, the first in row 2", pair, "sex", "dose", data=frame)
     assert pair("sex", "sex", data=frame).names == ("sex", "sex")
     columns = table(frame)
     assert list(columns) == ["age", "dose", "sex"]
@@ -684,7 +682,7 @@ def test_pandas_labels_that_are_not_text() -> None:
 @sweep("data", [np.ones(4), {"a": Y}, [Y, Y], pd.Series(Y), "a.csv"])
 def test_what_is_not_a_frame(call: Callable[..., Any], data: Any) -> None:
     if isinstance(data, np.ndarray) and call is table:
-        refuses("an array of shape (4,): a table has a row for each record", call, data)
+        refuses("an array of shape (4,): a table has one row per record", call, data)
         return
     role = "the table" if call is table else "data"
     message = refuses(f"{role} has type {type(data).__name__}: this is not a frame", call, data)
@@ -746,7 +744,7 @@ NAN = float("nan")
 )
 def test_nobody_is_no_person(person: Any) -> None:
     """A missing identifier would make every such row a person of its own, or all of them one."""
-    refuses("a row belongs to nobody", first_rows, person, None, 4)
+    refuses("a row does not say whose it is", first_rows, person, None, 4)
 
 
 def test_the_number_of_records_is_taken_once() -> None:

@@ -138,7 +138,7 @@ def test_no_private_command_tells_the_first_line(
     message = capsys.readouterr().err
     last = message.splitlines()[-1]
     assert not told(last, text), last
-    said = ("must be a header, and was read as", "its header is one column", "has several lines")
+    said = ("must be a header, and was read as", "found one column", "has several lines")
     assert any(words in last for words in said), last
 
 

@@ -411,7 +411,7 @@ class TestCommand:
     def test_absent_data_is_a_message(self, tiny, absent, command):
         code, out, err = command("real", "--quick", "--workers", "1")
         assert (code, out) == (0, "")
-        assert "dpmic: real data are left out" in err
+        assert "dpmic: skipping the real data" in err
         assert "DPMIC_DATA" in err
 
     @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ class TestCommand:
         (tmp_path / "file").write_text("mine")
         code, _, err = command("real", "--quick", "--output", str(tmp_path / "file"))
         assert code == 2
-        assert "nothing can be written there" in err
+        assert "it cannot be written to" in err
         assert (tmp_path / "file").read_text() == "mine"
 
     @pytest.mark.slow
@@ -485,7 +485,7 @@ class TestCommand:
         monkeypatch.setattr(Task, "run", stopped)
         code, out, err = command("real", "--quick", "--workers", "1")
         assert (code, out) == (130, "")
-        assert "dpmic: stopped; the same command goes on from here" in err
+        assert "dpmic: stopped; the same command resumes from here" in err
         cache = Path("reproduction-quick/cache")
         kept = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
         assert len(kept) == 2
@@ -544,12 +544,12 @@ def test_the_quick_command(tmp_path):
     options = {"cwd": tmp_path, "env": os.environ | {"DPMIC_DATA": str(given)}}
     code, err = interrupted(command, cache, **options)
     assert code == 130
-    assert "dpmic: stopped; the same command goes on from here" in err
+    assert "dpmic: stopped; the same command resumes from here" in err
     kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.npz")}
     run = partial(subprocess.run, command, capture_output=True, text=True, **options)
     second = run()
     assert second.returncode == 0, second.stderr
-    assert ("real data are left out" in second.stderr) == (not data)
+    assert ("skipping the real data" in second.stderr) == (not data)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     before = contents(out), {path.name: path.stat().st_mtime_ns for path in cache.glob("*.npz")}
     check_synthetic(out)

@@ -44,8 +44,8 @@ def test_the_page_says_what_the_table_holds():
 
 @pytest.mark.parametrize(
     "text",
-    [dpmic.mice.__doc__, PAGE, (ROOT / "README.md").read_text()],
-    ids=["docstring", "guide", "README"],
+    [dpmic.mice.__doc__, PAGE, (ROOT / "docs" / "known-limitations.md").read_text()],
+    ids=["docstring", "guide", "limitations"],
 )
 def test_what_is_quoted_of_a_noiseless_sine_is_measured(text):
     few, many = re.search(

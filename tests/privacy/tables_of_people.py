@@ -59,7 +59,7 @@ def assert_nothing_exact(published, ledger, scores, caplog):
     needles = [text for score in scores for text in (f"{score:.10f}"[1:], repr(score))]
     ax = published.plot()
     drawn = repr([line.get_data() for line in ax.lines]) + repr([t.get_text() for t in ax.texts])
-    drawn += repr([patch.get_width() for patch in ax.patches]) + ax.get_title()
+    drawn += repr([patch.get_width() for patch in ax.patches]) + ax.get_title(loc="left")
     drawn += repr([image.get_array().tolist() for image in ax.images])
     outputs = [
         repr(published),

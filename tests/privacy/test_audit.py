@@ -179,5 +179,5 @@ def test_bad_options(options, words):
 
 
 def test_a_sampler_needs_neighbours():
-    with pytest.raises(dpmic.ParameterError, match="no worst case is known; pass two datasets"):
+    with pytest.raises(dpmic.ParameterError, match="has no known worst case; pass two datasets"):
         dpmic.audit(PublishedMICrGeom(1.0, seed=0))

@@ -82,7 +82,7 @@ def test_bad_options_are_refused():
         ({"bounds": None}, "bounds"),
         ({"statistic": "mev", "mechanism": "capped-laplace"}, "no such option"),
         ({"axes": "wide", "mechanism": "micr-laplace"}, "would take minutes"),
-        ({"B": 20, "cap": 5}, "cap and B: cap is of capped-laplace, B of micr-laplace"),
+        ({"B": 20, "cap": 5}, "cap and B: cap belongs to capped-laplace, B to micr-laplace"),
         ({"axes": "wide", "statistic": "tic"}, "axes='wide' and statistic"),
     ):
         given = {"epsilon": 1.0, "bounds": BOX, **options}

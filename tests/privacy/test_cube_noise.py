@@ -268,7 +268,7 @@ def test_scores_that_are_not_finite(value):
 
 def test_scores_that_were_not_calibrated_for():
     """Noise for two scores is too little for three."""
-    with pytest.raises(ArithmeticError, match="not 2 scores: nothing was released"):
+    with pytest.raises(ArithmeticError, match="expected 2 scores; nothing was released"):
         noise.Cube(10, 1.0, 2).add([0.5, 0.5, 0.5])
 
 

@@ -119,12 +119,12 @@ def test_the_range_serves_a_release():
 def test_everything_that_is_public_is_stated():
     estimate = ask(coverage=0.9, failure=0.2)
     assert (estimate.n, estimate.name, estimate.failure) == (800, "pay", 0.2)
-    for words in ("epsilon = 1:", "one record is replaced", "n = 800", "coverage = 0.9",
-                  "locate: 0.4", "With probability 0.8 or more, at most "):  # fmt: skip
+    for words in ("epsilon = 1:", "replacing one record", "n = 800", "coverage = 0.9",
+                  "locate: 0.4", "With probability at least 0.8, at most "):  # fmt: skip
         assert words in estimate.guarantee
     assert math.fsum(bounds.SPLIT.values()) == 1
     several = ask(rows_per_person=3)
-    assert "all of one person's records, at most 3, are replaced" in several.guarantee
+    assert "replacing all records of one person, at most 3, changes" in several.guarantee
 
 
 def test_round_trips_and_html():
@@ -344,8 +344,8 @@ def test_cells_keep_both_ends():
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0"),
-        ({"epsilon": 11}, "above 10 almost nothing is protected"),
-        ({"epsilon": 1e-10}, "so small a loss"),
+        ({"epsilon": 11}, "epsilon above 10 protects almost nothing"),
+        ({"epsilon": 1e-10}, "such a small privacy loss"),
         ({"coverage": 0}, "coverage = 0"),
         ({"coverage": 1.1}, "coverage = 1.1"),
         ({"failure": 0}, "failure = 0"),

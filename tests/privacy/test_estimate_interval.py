@@ -393,7 +393,8 @@ class TestDisplays:
             drawn = []
             for one in (result, self.other(result)):
                 ax = one.plot()
-                drawn.append([ax.get_title(), ax.get_xlabel(), *(t.get_text() for t in ax.texts)])
+                drawn.append([ax.get_title(loc="left"), ax.get_xlabel()])
+                drawn[-1] += [text.get_text() for text in ax.texts]
                 drawn[-1] += [line.get_data()[0].tolist() for line in ax.lines]
             assert "estimate" not in str(drawn)
             assert str(drawn[0]) == str(drawn[1])

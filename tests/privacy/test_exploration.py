@@ -9,6 +9,7 @@ import pytest
 from sweeps import sweep
 
 import dpmic
+from dpmic.privacy import _guards
 
 RNG = np.random.default_rng(3)
 N = 2000
@@ -167,7 +168,7 @@ def test_bounds_may_be_given_by_name():
     named = dpmic.release("age", "dose", data=PATIENTS, epsilon=1, bounds=BOUNDS)
     assert named.parameters["x bounds"] == [0, 120]
     assert named.parameters["y bounds"] == [0, 400]
-    with pytest.raises(dpmic.ParameterError, match="those of 'dose' are missing"):
+    with pytest.raises(dpmic.ParameterError, match="the bounds of 'dose' are missing"):
         dpmic.release("age", "dose", data=PATIENTS, epsilon=1, bounds={"age": (0, 120)})
 
 
@@ -191,8 +192,9 @@ def test_noise_that_drowns_everything_is_refused_beforehand(ledger, mechanism, n
     assert ledger.history() == []
 
 
-def test_little_data_for_a_range_is_told_beforehand():
-    with pytest.warns(dpmic.NoiseWarning, match="n = 25 at epsilon = 1 is little"):
+def test_little_data_for_a_range_is_told_beforehand(monkeypatch):
+    monkeypatch.setattr(_guards, "_warned", set())
+    with pytest.warns(dpmic.NoiseWarning, match="n = 25 at epsilon = 1 is too little"):
         estimate = dpmic.estimate_bounds(RNG.normal(size=25), epsilon=1.0)
     if not estimate.found:
         assert "Nothing stood out" in estimate.guarantee

@@ -79,10 +79,12 @@ def test_a_release_from_question_to_answer(ledger):
     assert ledger.spent == 0
     ledger.spend("q", 0.25, dataset=DATASET)
     assert ledger.answer("q", dataset=DATASET) is None
-    assert ledger.settle("q", lambda: '{"value": 0.5}', dataset=DATASET).answer == '{"value": 0.5}'
+    assert (
+        ledger.draw_once("q", lambda: '{"value": 0.5}', dataset=DATASET).answer == '{"value": 0.5}'
+    )
     assert (
         ledger.answer("q", dataset=DATASET)
-        == ledger.settle("q", never, dataset=DATASET).answer
+        == ledger.draw_once("q", never, dataset=DATASET).answer
         == '{"value": 0.5}'
     )
     assert (ledger.total, ledger.spent, ledger.remaining) == (1.0, 0.25, 0.75)
@@ -92,7 +94,7 @@ def test_history(ledger):
     assert ledger.history() == []
     for question in ("b", "a", "ä, 中, \x00 and 'quotes'"):
         ledger.spend(question, 0.125, dataset=DATASET)
-    ledger.settle("a", lambda: '"ü"', dataset=DATASET)
+    ledger.draw_once("a", lambda: '"ü"', dataset=DATASET)
     first, second, third = ledger.history()
     assert [first.question, second.question] == ["b", "a"]
     assert third.question == "ä, 中, \x00 and 'quotes'"
@@ -128,23 +130,23 @@ def test_deltas_are_charged_beside_epsilons(path):
             ask("r", 0.75, 1e-7, dataset=DATASET)
     assert len(ledger.history()) == 2
     assert Ledger(path).remaining_delta == Ledger(path, delta=1e-6).remaining_delta
-    with pytest.raises(LedgerError, match=r"delta = 1e-05: .* open it without delta"):
+    with pytest.raises(LedgerError, match="delta = 1e-05: .* total of 1e-06, which cannot be"):
         Ledger(path, epsilon=1.0, delta=1e-5)
 
 
 def test_a_delta_too_small_to_hold(path):
-    with pytest.raises(ParameterError, match=r"delta = 1e-20: a ledger holds 0, or 2\*\*-62"):
+    with pytest.raises(ParameterError, match=r"delta = 1e-20: .* is 0, or at least 2\*\*-62"):
         Ledger(path, epsilon=1.0, delta=1e-20)
 
 
 def test_what_rounding_leaves_over_is_nothing_to_spend(ledger):
     ledger.spend("q", 1 - 1e-9, dataset=DATASET)
-    with pytest.raises(BudgetError, match="has spent 1 of 1; read answers in its history"):
+    with pytest.raises(BudgetError, match="has spent 1 of 1; read earlier answers in its history"):
         ledger.spend("r", 0.5, dataset=DATASET)
 
 
 def test_a_pure_budget_takes_no_delta(ledger):
-    with pytest.raises(BudgetError, match="pass delta=0, or make a ledger with a delta"):
+    with pytest.raises(BudgetError, match="pass delta=0, or use a ledger with a delta"):
         ledger.spend("q", 0.1, 1e-9, dataset=DATASET)
     assert ledger.history() == []
 
@@ -187,18 +189,20 @@ def test_overspending_is_refused_and_writes_nothing(ledger):
 def test_a_charged_question_is_free_even_when_all_is_spent(ledger):
     ledger.spend("answered", 0.5, dataset=DATASET)
     ledger.spend("pending", 0.5, dataset=DATASET)
-    ledger.settle("answered", lambda: "1", dataset=DATASET)
+    ledger.draw_once("answered", lambda: "1", dataset=DATASET)
     for question in ("answered", "pending"):
         ledger.check(question, 0.5, dataset=DATASET)
         ledger.spend(question, 0.5, dataset=DATASET)
     assert ledger.spent == 1.0
-    assert ledger.settle("pending", lambda: "2", dataset=DATASET).answer == "2"
+    assert ledger.draw_once("pending", lambda: "2", dataset=DATASET).answer == "2"
 
 
 def test_a_question_has_one_price(ledger):
     ledger.spend("q", 0.25, dataset=DATASET)
     for ask in (ledger.check, ledger.spend):
-        with pytest.raises(LedgerError, match=r"epsilon = 0.5: .* charged 0.25; ask") as refused:
+        with pytest.raises(
+            LedgerError, match=r"epsilon = 0.5: .* already charged 0.25; use"
+        ) as refused:
             ask("q", 0.5, dataset=DATASET)
         assert not isinstance(refused.value, BudgetError)
     assert ledger.spent == 0.25
@@ -206,7 +210,7 @@ def test_a_question_has_one_price(ledger):
 
 def test_settling_needs_a_charge(ledger):
     with pytest.raises(LedgerError, match="never charged"):
-        ledger.settle("q", never, dataset=DATASET)
+        ledger.draw_once("q", never, dataset=DATASET)
 
 
 @pytest.mark.parametrize("failure", [ZeroDivisionError, KeyboardInterrupt])
@@ -217,10 +221,10 @@ def test_a_failed_draw_stays_charged_and_is_free(ledger, failure):
         raise failure
 
     with pytest.raises(failure):
-        ledger.settle("q", draw, dataset=DATASET)
+        ledger.draw_once("q", draw, dataset=DATASET)
     assert [entry.answered for entry in ledger.history()] == [False]
     ledger.spend("q", 0.25, dataset=DATASET)
-    assert ledger.settle("q", lambda: "1", dataset=DATASET).answer == "1"
+    assert ledger.draw_once("q", lambda: "1", dataset=DATASET).answer == "1"
     assert ledger.spent == 0.25
 
 
@@ -228,7 +232,7 @@ def test_a_failed_draw_stays_charged_and_is_free(ledger, failure):
 def test_an_answer_is_a_text(ledger, answer):
     ledger.spend("q", 0.25, dataset=DATASET)
     with pytest.raises(LedgerError):
-        ledger.settle("q", lambda: answer, dataset=DATASET)
+        ledger.draw_once("q", lambda: answer, dataset=DATASET)
     assert ledger.answer("q", dataset=DATASET) is None
 
 
@@ -238,7 +242,7 @@ def test_a_question_is_a_text(ledger, question):
         lambda: ledger.answer(question, dataset=DATASET),
         lambda: ledger.check(question, 0.1, dataset=DATASET),
         lambda: ledger.spend(question, 0.1, dataset=DATASET),
-        lambda: ledger.settle(question, never, dataset=DATASET),
+        lambda: ledger.draw_once(question, never, dataset=DATASET),
     )
     for call in calls:
         with pytest.raises(ParameterError, match="question"):
@@ -267,9 +271,7 @@ def test_opening_again(path, ledger):
     ledger.spend("q", 0.25, dataset=DATASET)
     for again in (Ledger(path), Ledger(str(path), 1), Ledger(path, epsilon=np.float32(1))):
         assert again.spent == 0.25
-    with pytest.raises(
-        LedgerError, match=r"epsilon = 2.0: .* total of 1.0; open it without epsilon"
-    ):
+    with pytest.raises(LedgerError, match=r"epsilon = 2: .* a total of 1, which cannot be changed"):
         Ledger(path, epsilon=2.0)
 
 
@@ -295,7 +297,7 @@ def test_a_relative_path_is_kept_whole(tmp_path, monkeypatch):
 
 def test_nothing_stays_open(path, ledger):
     ledger.spend("q", 0.25, dataset=DATASET)
-    ledger.settle("q", lambda: "1", dataset=DATASET)
+    ledger.draw_once("q", lambda: "1", dataset=DATASET)
     with pytest.raises(BudgetError):
         ledger.spend("r", 9, dataset=DATASET)
     assert {file.name for file in path.parent.iterdir()} == {path.name, f"{path.name}.lock"}
@@ -437,7 +439,7 @@ def test_a_damaged_index_is_found(path, ledger):
 
 
 def test_no_file_no_folder_or_a_folder(tmp_path):
-    assert "no such ledger; make it once for the group" in refusal(tmp_path / "absent")
+    assert "no such ledger; check the path, or create it" in refusal(tmp_path / "absent")
     assert not (tmp_path / "absent").exists()
     assert "no folder" in refusal(tmp_path / "missing" / "l", 1.0)
     assert "it is a folder" in refusal(tmp_path, 1.0)
@@ -610,8 +612,10 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
         "limited": no_more_bytes(path),
     }
     with failures[disk]:
-        with pytest.raises(LedgerError, match="asking a charged question again is free") as refused:
-            ledger.settle("q", draw, dataset=DATASET)
+        with pytest.raises(
+            LedgerError, match="a query that was charged is not charged again"
+        ) as refused:
+            ledger.draw_once("q", draw, dataset=DATASET)
         with pytest.raises(LedgerError, match="nothing was released"):
             ledger.spend("long question " * 1000, 0.25, dataset=DATASET)
     assert len(drawn) == 1
@@ -622,7 +626,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
     assert [entry.answered for entry in ledger.history()] == [False]
     assert ledger.spent == 0.25
     ledger.spend("q", 0.25, dataset=DATASET)
-    assert ledger.settle("q", draw, dataset=DATASET).answer == drawn[1]
+    assert ledger.draw_once("q", draw, dataset=DATASET).answer == drawn[1]
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -630,15 +634,15 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(path, ledger, disk):
 def test_a_file_exchanged_during_a_draw_releases_nothing(path, ledger):
     other = Ledger(path.with_name("other"), epsilon=1.0)
     ledger.spend("q", 0.25, dataset=DATASET)
-    with pytest.raises(LedgerError, match="an older copy has taken its place"):
-        ledger.settle("q", lambda: str(os.replace(other.path, path)), dataset=DATASET)
+    with pytest.raises(LedgerError, match="it was replaced by an older copy"):
+        ledger.draw_once("q", lambda: str(os.replace(other.path, path)), dataset=DATASET)
 
 
 def test_a_file_exchanged_after_a_draw_releases_nothing(ledger, monkeypatch):
     ledger.spend("q", 0.25, dataset=DATASET)
     monkeypatch.setattr(Ledger, "find", lambda self, question, dataset: None)
-    with pytest.raises(LedgerError, match="another file took its place"):
-        ledger.settle("q", lambda: "1", dataset=DATASET)
+    with pytest.raises(LedgerError, match="the file was replaced meanwhile"):
+        ledger.draw_once("q", lambda: "1", dataset=DATASET)
 
 
 def test_an_emptied_budget_allows_nothing(path, ledger):
@@ -655,19 +659,19 @@ def test_locked_for_too_long(path, ledger, monkeypatch):
         for call in (
             lambda: Ledger(path),
             lambda: ledger.spend("r", 0.1, dataset=DATASET),
-            lambda: ledger.settle("q", never, dataset=DATASET),
+            lambda: ledger.draw_once("q", never, dataset=DATASET),
             ledger.history,
         ):
-            with pytest.raises(LedgerError, match="locked.*wait until they are done"):
+            with pytest.raises(LedgerError, match="locked.*wait until it is done"):
                 call()
-    assert ledger.settle("q", lambda: "1", dataset=DATASET).answer == "1"
+    assert ledger.draw_once("q", lambda: "1", dataset=DATASET).answer == "1"
 
 
 def test_a_draw_that_uses_the_ledger_is_refused(ledger, monkeypatch):
     monkeypatch.setattr(ledger_file, "TIMEOUT", 0.1)
     ledger.spend("q", 0.25, dataset=DATASET)
     with pytest.raises(LedgerError, match="locked"):
-        ledger.settle("q", lambda: str(ledger.spent), dataset=DATASET)
+        ledger.draw_once("q", lambda: str(ledger.spent), dataset=DATASET)
 
 
 # --- what others do to the file ------------------------------------------------------------------
@@ -707,7 +711,7 @@ def test_a_backup_during_a_draw_does_not_let_others_overspend(path):
     ledger, draw = Ledger(path, epsilon=2.0), SlowDraw()
     ledger.spend("q", 1.0, dataset=DATASET)
     with ThreadPoolExecutor(1) as pool:
-        settled = pool.submit(ledger.settle, "q", draw, dataset=DATASET)
+        future = pool.submit(ledger.draw_once, "q", draw, dataset=DATASET)
         draw.begun.wait(60)
         path.read_bytes()
         command = [sys.executable, "-c", SPENDER, str(path)]
@@ -716,7 +720,7 @@ def test_a_backup_during_a_draw_does_not_let_others_overspend(path):
             time.sleep(0.5)  # it waits for the lock now
             path.read_bytes()
             draw.end.set()
-            assert settled.result().answer == '"drawn"'
+            assert future.result().answer == '"drawn"'
             assert other.stdout.read() == "1\n"
     assert ledger.spent == 2.0
     assert sum(units(path)) == 2 * UNIT
@@ -729,7 +733,7 @@ def test_an_older_copy_is_noticed_while_the_ledger_lives(path, ledger):
     ledger.spend("r", 0.25, dataset=DATASET)
     path.write_bytes(older)
     for call in (lambda: ledger.spent, lambda: ledger.spend("s", 0.5, dataset=DATASET)):
-        with pytest.raises(LedgerError, match="an older copy has taken its place; .* restore"):
+        with pytest.raises(LedgerError, match="it was replaced by an older copy; .* restore"):
             call()
     assert Ledger(path).spent == 0.25  # a file cannot tell by itself; known limitations
 
@@ -759,11 +763,11 @@ def test_a_deleted_lock_file_does_not_let_the_faster_draw_win(path, ledger):
     def draw():
         Path(f"{path}.lock").unlink()
         with ThreadPoolExecutor(1) as pool:  # another thread finds no lock, and draws as well
-            return pool.submit(ledger.settle, "q", lambda: '"faster"', dataset=DATASET).result()
+            return pool.submit(ledger.draw_once, "q", lambda: '"faster"', dataset=DATASET).result()
 
-    with pytest.raises(LedgerError, match="deleted its lock file meanwhile, so nothing was"):
-        ledger.settle("q", draw, dataset=DATASET)
-    assert ledger.settle("q", never, dataset=DATASET).answer == '"faster"'
+    with pytest.raises(LedgerError, match="its lock file was deleted meanwhile, so nothing was"):
+        ledger.draw_once("q", draw, dataset=DATASET)
+    assert ledger.draw_once("q", never, dataset=DATASET).answer == '"faster"'
 
 
 def test_a_lock_file_deleted_while_others_wait_is_made_anew(path, ledger):
@@ -787,7 +791,7 @@ def test_the_lock_file_has_the_ledgers_permissions(path, ledger):
 
 def test_a_second_name_is_refused(path, ledger):
     os.link(path, path.with_name("other"))
-    assert "a hard link, under which it could be overspent" in refusal(path)
+    assert "a hard link, a second name under which it could be overspent" in refusal(path)
 
 
 def test_a_lock_that_is_lost_leaves_the_other(path, ledger, monkeypatch):
@@ -850,17 +854,17 @@ def test_a_fork_during_a_draw_waits_for_it_and_holds_no_lock(path, ledger):
     draw = SlowDraw()
     ledger.spend("q", 0.25, dataset=DATASET)
     with ThreadPoolExecutor(1) as pool:
-        settled = pool.submit(ledger.settle, "q", draw, dataset=DATASET)
+        future = pool.submit(ledger.draw_once, "q", draw, dataset=DATASET)
         draw.begun.wait(60)
         pid = os.fork()
         if not pid:  # the child asks, too, and gets the parent's answer
             try:
-                text = ledger.settle("q", never, dataset=DATASET).answer
+                text = ledger.draw_once("q", never, dataset=DATASET).answer
                 os._exit(0 if text == '"drawn"' else 1)
             except BaseException:
                 os._exit(2)
         draw.end.set()
-        assert settled.result().answer == '"drawn"'
+        assert future.result().answer == '"drawn"'
         assert os.waitpid(pid, 0)[1] == 0
 
 
@@ -888,9 +892,9 @@ def test_old_entries_count_as_spent_and_are_never_replayed(path):
     assert (ledger.total, ledger.spent) == (2.0, 1.0)
     assert ledger.answer("q", dataset=DATASET) is None
     with pytest.raises(LedgerError, match="never charged"):
-        ledger.settle("r", never, dataset=DATASET)  # nor is a pending one drawn for free
+        ledger.draw_once("r", never, dataset=DATASET)  # nor is a pending one drawn for free
     ledger.spend("q", 0.5, dataset=DATASET)
-    assert ledger.settle("q", lambda: '"new"', dataset=DATASET).answer == '"new"'
+    assert ledger.draw_once("q", lambda: '"new"', dataset=DATASET).answer == '"new"'
     assert ledger.spent == 1.5
     assert [(e.dataset, e.answer) for e in ledger.history()] == [
         (None, '"old"'),
@@ -912,7 +916,7 @@ def test_an_upgrade_that_fails_changes_nothing(path):
 def test_datasets_have_answers_of_their_own(ledger):
     for dataset in ("visits 2024", "visits 2025"):
         ledger.spend("q", 0.25, dataset=dataset)
-        assert ledger.settle("q", lambda d=dataset: d, dataset=dataset).answer == dataset
+        assert ledger.draw_once("q", lambda d=dataset: d, dataset=dataset).answer == dataset
     assert ledger.spent == 0.5
     assert ledger.answer("q", dataset="visits 2024") == "visits 2024"
     assert ledger.answer("q", dataset="Visits 2024") is None
@@ -937,8 +941,8 @@ def test_threads(path, ledger):
                 ledger.spend(f"{name} {i}", 1 / 32, dataset=DATASET)
                 done.append(name)
         ledger.spend("shared", 1 / 2, dataset=DATASET)
-        settled = ledger.settle("shared", lambda: draws.append(name) or name, dataset=DATASET)
-        answers.append(settled.answer)
+        entry = ledger.draw_once("shared", lambda: draws.append(name) or name, dataset=DATASET)
+        answers.append(entry.answer)
 
     ledger.spend("shared", 1 / 2, dataset=DATASET)
     threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(6)]
@@ -970,7 +974,7 @@ def ask_same(path, worker, count, epsilon, start):
     for i in range(count):
         ledger.spend(f"question {i}", epsilon, dataset=DATASET)
         draw = lambda: draws.append(1) or str(worker)  # noqa: E731
-        answers.append(ledger.settle(f"question {i}", draw, dataset=DATASET).answer)
+        answers.append(ledger.draw_once(f"question {i}", draw, dataset=DATASET).answer)
     return answers, len(draws)
 
 
@@ -1028,7 +1032,8 @@ for i in itertools.count():
         continue
     say("committed", question)
     text = str(random.random()) + " " * random.choice([1, 5000])  # one page, or more
-    say("released", question, ledger.settle(question, lambda: text, dataset=DATASET).answer.strip())
+    entry = ledger.draw_once(question, lambda: text, dataset=DATASET)
+    say("released", question, entry.answer.strip())
 """
 
 
@@ -1090,4 +1095,4 @@ def test_kill_many(path):
     assert ledger.remaining == 0
     for entry in ledger.history():  # what a kill left pending is still free
         ledger.spend(entry.question, entry.epsilon, dataset=DATASET)
-        assert ledger.settle(entry.question, lambda: "0", dataset=DATASET)
+        assert ledger.draw_once(entry.question, lambda: "0", dataset=DATASET)

@@ -118,13 +118,14 @@ def test_top_is_read_off():
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_the_guarantee_is_one_sentence_with_all_of_it(delta):
+def test_the_guarantee_says_all_that_is_public(delta):
     published = dpmic.release_pairwise(
         np.zeros((20_000, 12)), bounds=[(0, 1)] * 12, epsilon=1.0, delta=delta, B=10, c=2
     )
-    words = ["The MIC of all 66 pairs, together, is", "epsilon = 1", "n = 20000", "9: [0, 1]"]
+    words = ["Publishing the MICs of all 66 pairs is, in total,", "epsilon = 1", "n = 20000"]
+    words += ["9: [0, 1]", "at most a factor of e^1 = 2.72"]
     if delta:
-        words += ["and delta = 1e-06:", "exp(1) times what it was plus 1e-06"]
+        words += ["and delta = 1e-06:", "and, beyond that, by at most 1e-06. Public:"]
     for word in words:
         assert word in published.guarantee, published.guarantee
     assert ("delta" in published.guarantee) == bool(delta)
@@ -158,11 +159,21 @@ def test_round_trips_frames_and_pictures():
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
     shown = ax.images[0].get_array()
-    assert np.ma.filled(shown, np.nan) == pytest.approx(published.matrix, nan_ok=True)
-    assert len(ax.texts) == 20
+    rows, columns = (
+        [t.get_text() for t in own()] for own in (ax.get_yticklabels, ax.get_xticklabels)
+    )
+    cells = np.argwhere(~np.ma.getmaskarray(shown)).tolist()
+    assert len({frozenset((rows[i], columns[j])) for i, j in cells}) == len(cells) == 10
+    assert all(shown[i, j] == published.value(rows[i], columns[j]) for i, j in cells)
+    assert ax.images[0].get_clim()[0] >= published.half_width
+    assert len(ax.texts) == 10 + 1
     one = ask(target="age")
-    labels = [label.get_text() for label in one.plot().get_yticklabels()]
-    assert labels == [y for _, y, _ in one.top(4)]
+    drawn = one.plot()
+    digits = 3 if np.ptp(one.interval(0.95), axis=1).min() < 0.02 else 2
+    assert [label.get_text() for label in drawn.get_yticklabels()] == [y for _, y, _ in one.top(4)]
+    assert [t.get_text() for t in drawn.texts[:8:2]] == [
+        f"{value:.{digits}f}" for *_, value in one.top(4)
+    ]
     with pytest.raises(dpmic.InputError, match="not complete"):
         dpmic.PairwiseRelease.from_dict({**published.to_dict(), "names": ["age", "dose"]})
 
@@ -227,16 +238,16 @@ def test_delta_that_buys_nothing_is_not_spent(ledger):
 @sweep(
     ("options", "words"),
     [
-        ({"delta": -1e-6}, "delta = -1e-06: it is a probability"),
-        ({"delta": 0.1}, "delta = 0.1: it is a probability of at most 0.001"),
+        ({"delta": -1e-6}, "delta = -1e-06: delta must lie between"),
+        ({"delta": 0.1}, "delta = 0.1: delta must lie between 1e-30 and 0.001"),
         ({"delta": 1e-40}, "delta = 1e-40"),
         ({"delta": math.nan}, "delta = nan"),
         ({"delta": "small"}, "delta = 'small'"),
-        ({"delta": 1e-3, "table": pd.concat([FRAME] * 2)}, "with n = 1200: at 1 / n or more"),
+        ({"delta": 1e-3, "table": pd.concat([FRAME] * 2)}, "n = 1200: a delta of 1 / n or"),
         ({"target": "agee"}, "target 'agee': .* did you mean 'age'"),
         ({"bounds": {**BOUNDS, "dosis": (0, 1)}}, "did you mean 'dose'"),
         ({"bounds": None}, "bounds = None"),
-        ({"bounds": {"age": (0, 1)}}, "1 column: a pair has two columns"),
+        ({"bounds": {"age": (0, 1)}}, "1 column: a pair needs two columns"),
         ({"table": FRAME[["age"]], "bounds": [(0, 1)]}, "1 column"),
         ({"table": pd.DataFrame(MATRIX[:, :2], columns=["age", "age"]), "bounds": [(0, 1)] * 2},
          "2 columns have this name"),
@@ -266,7 +277,7 @@ def test_a_useless_matrix_is_refused_unless_it_is_allowed(ledger):
     kept = {"ledger": ledger, "dataset": "people", "allow_noisy": False}
     with pytest.raises(dpmic.ParameterError, match="dpmic.screen.*target=") as refused:
         ask(epsilon=0.2, **kept)
-    assert "noise alone lifts one in ten values" in str(refused.value)
+    assert "noise alone adds" in str(refused.value)
     assert "delta" not in str(refused.value)  # it would not help ten pairs
     with pytest.raises(dpmic.ParameterError) as refused:
         ask(epsilon=0.05, target="age", delta=1e-6, **kept)
@@ -284,7 +295,7 @@ def test_a_useless_matrix_is_refused_unless_it_is_allowed(ledger):
 def test_whether_noise_is_too_large_looks_at_no_value():
     for table in (np.zeros((600, 5)), MATRIX, MATRIX * np.nan):
         with pytest.raises(
-            dpmic.ParameterError, match="95% of values are within 0.44 of the score"
+            dpmic.ParameterError, match="within 0.44 of the exact score in 95% of cases"
         ):
             dpmic.release_pairwise(table, bounds=[(0, 1)] * 5, epsilon=0.5, **MICR)
 
@@ -300,7 +311,7 @@ def test_whether_noise_is_too_large_looks_at_no_value():
 def test_frames(table):
     published = ask(table, person="who", rows_per_person=1)
     assert (published.n, published.names) == (PEOPLE // 4, COLUMNS)
-    assert "one person (by who;" in published.guarantee
+    assert "one person's record (who;" in published.guarantee
 
 
 def test_matrices_and_several_rows():
@@ -463,4 +474,4 @@ def test_the_plan_depends_on_nothing_else():
     one, other = plan_of(np.zeros((500, 4))), plan_of(np.random.default_rng(1).random((500, 4)))
     assert one.noise == other.noise
     assert one.setting == other.setting
-    assert one.asked == other.asked
+    assert one.key_facts == other.key_facts

@@ -122,6 +122,12 @@ class TestForward:
         chosen = [row.mechanism for row in planned.rows if "mechanism='auto'" in row.note]
         assert chosen == [tuned.best_laplace(n, epsilon / rows)]
 
+    def test_beyond_the_records_of_a_capped_score_there_is_a_plan(self):
+        planned = dpmic.plan(2**31, 1.0)
+        assert planned["capped-laplace"].value is None
+        assert planned["capped-laplace"].note == "it is proved for at most 2,147,483,647 records"
+        assert "mechanism='auto'" in planned["micr-laplace"].note
+
     def test_rows_of_a_person_share_epsilon(self):
         several, one = dpmic.plan(5000, 2.0, rows_per_person=4), dpmic.plan(5000, 0.5)
         for name in LAPLACE:
@@ -151,7 +157,7 @@ class TestForward:
     def test_worse_than_guessing_is_said(self):
         planned = dpmic.plan(50, 0.1)
         assert planned["micr-laplace"].value > planned.guess
-        assert "more than always guessing 0.5" in planned["micr-laplace"].note
+        assert "always guessing 0.5 would err less" in planned["micr-laplace"].note
         assert dpmic.plan(1000, 1.0)["micr-laplace"].note == ""
 
     def test_guessing(self):
@@ -172,7 +178,7 @@ class TestForward:
         assert planned["micr-laplace"].value is not None
         missing = planned["mice-laplace"]
         assert (missing.value, missing.scale, missing.curve) == (None, None, ())
-        assert missing.note == "fewer than 100 records were not simulated"
+        assert missing.note == "the simulations start at n = 100"
         assert "mice-laplace" in repr(planned)
         planned.plot()
 
@@ -237,19 +243,19 @@ class TestInverse:
         planned = dpmic.plan(1000, error=0.01)
         for row in planned.rows:
             assert (row.epsilon, row.value, row.scale, row.n) == (None, None, None, 1000)
-            assert "no epsilon reaches it; even at 1000 the error is 0.0" in row.note
+            assert "no epsilon reaches the target; at 1000 the error is 0.0" in row.note
         assert "none" in repr(planned)
         row = dpmic.plan(epsilon=0.01, error=0.01)["mice-laplace"]
         assert (row.n, row.epsilon) == (None, 0.01)
-        assert "no n up to 50,001 reaches it" in row.note
+        assert "no n up to 50,001 reaches the target" in row.note
 
     def test_the_smallest_simulated_reaches_it(self):
         row = dpmic.plan(epsilon=10.0, error=0.4)["micr-laplace"]
         assert row.n == 25
-        assert "fewer than 25 records were not simulated" in row.note
+        assert "the simulations start at n = 25" in row.note
         row = dpmic.plan(50_000, error=0.4)["micr-laplace"]
         assert row.epsilon == 0.001
-        assert "less than 0.001 was not simulated" in row.note
+        assert "the simulations start at epsilon = 0.001" in row.note
 
     def test_a_large_epsilon_must_be_asked_for(self):
         asked = {"n": 5000, "error": 0.05, "rows_per_person": 50}
@@ -262,15 +268,15 @@ class TestInverse:
 @sweep(
     ("asked", "said"),
     [
-        ({}, "give two of n, epsilon, error"),
-        ({"n": 100}, "give two of n, epsilon, error"),
-        ({"error": 0.1}, "give two of n, epsilon, error"),
-        ({"n": 100, "epsilon": 1, "error": 0.1}, "n and epsilon and error: two make a plan"),
-        ({"n": 24, "epsilon": 1}, "fewer than 25 records were not simulated"),
-        ({"n": 24, "error": 0.1}, "fewer than 25 records were not simulated"),
-        ({"n": 100, "epsilon": 0.0009}, "less than 0.001 was not simulated"),
-        ({"error": 0.1, "epsilon": 0.0009}, "less than 0.001 was not simulated"),
-        ({"n": 100, "epsilon": 0.1, "rows_per_person": 101}, "pass epsilon of 0.101 or more"),
+        ({}, "exactly two of n, epsilon and error"),
+        ({"n": 100}, "exactly two of n, epsilon and error"),
+        ({"error": 0.1}, "exactly two of n, epsilon and error"),
+        ({"n": 100, "epsilon": 1, "error": 0.1}, "n, epsilon, error: a plan needs exactly two"),
+        ({"n": 24, "epsilon": 1}, "the simulations start at n = 25"),
+        ({"n": 24, "error": 0.1}, "the simulations start at n = 25"),
+        ({"n": 100, "epsilon": 0.0009}, "the simulations start at epsilon = 0.001"),
+        ({"error": 0.1, "epsilon": 0.0009}, "the simulations start at epsilon = 0.001"),
+        ({"n": 100, "epsilon": 0.1, "rows_per_person": 101}, "pass at least 0.101"),
         ({"n": 100, "epsilon": 11}, "allow_large_epsilon=True"),
         ({"n": 100, "epsilon": 0}, "finite and above 0"),
         ({"n": 100, "epsilon": "1"}, "real number"),
@@ -357,6 +363,12 @@ class TestResult:
             assert np.log(error) == pytest.approx(np.interp(np.log(at), x, y), abs=1e-8)
         assert ("target: 0.05" in lines) == ("error" in asked)
         assert lines["always 0.5"].get_ydata()[0] == planned.guess
+        assert ax.get_legend() is None
+        named = {text.get_text(): text.get_color() for text in ax.texts}
+        assert {row.mechanism for row in found} < set(named)
+        assert len({named[row.mechanism] for row in found}) == len(found)
+        heights = sorted(text.xy[1] for text in ax.texts[:-1])
+        assert min(np.diff(heights)) > 0.03
 
     def test_plot_on_given_axes(self):
         from matplotlib.figure import Figure

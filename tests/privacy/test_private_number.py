@@ -279,9 +279,9 @@ class TestGaps:
         bounds = None if mechanism == "mice-laplace" else SQUARE
         given = {"epsilon": 5.0, "mechanism": mechanism, "missing": missing, **NOISY}
         if missing == "scatter" and bounds is None:
-            with pytest.raises(dpmic.ParameterError, match="x has no bounds to scatter"):
+            with pytest.raises(dpmic.ParameterError, match="x has no bounds to draw"):
                 dpmic.release(x, y, **given)
-            return
+            bounds = SQUARE  # which it needs for this alone
         released = dpmic.release(x, y, bounds=bounds, **given)
         assert released.n == 2000
         expected = missing if missing == "scatter" else dict(missing)
@@ -304,27 +304,28 @@ class TestGaps:
         x = np.linspace(0, 1, 300)
         bounds = {} if mechanism == "mice-laplace" else {"bounds": SQUARE}
         given = {"epsilon": 1.0, "mechanism": mechanism, **bounds, **NOISY}
-        with pytest.raises(dpmic.ParameterError, match="capped-laplace and micr-laplace alone"):
+        with pytest.raises(dpmic.ParameterError, match="only capped-laplace and micr-laplace"):
             dpmic.release(x, x, missing="drop", **given)
-        with pytest.raises(dpmic.ParameterError, match="capped-laplace and micr-laplace alone"):
+        with pytest.raises(dpmic.ParameterError, match="only capped-laplace and micr-laplace"):
             dpmic.release(x, x, person=np.arange(300) // 2, rows_per_person=2, **given)
-        with pytest.raises(dpmic.ParameterError):
-            dpmic.release(x, x, categories={"y": ["a", "b"]}, **{**given, "bounds": {"x": (0, 1)}})
+        given |= {"bounds": {"x": (0, 1)}, "categories": {"y": ["a", "b"]}}
+        with pytest.raises(dpmic.ParameterError, match=r"^categories: .* micr-laplace alone"):
+            dpmic.release(x, x, **given)
 
     @sweep(
         ("options", "words"),
         [
-            ({"missing": "ignore"}, "missing is not known"),
+            ({"missing": "ignore"}, "unknown missing"),
             ({"missing": "drop", "complete": 0}, "complete = 0"),
             ({"missing": "drop", "complete": 1.5}, "complete = 1.5"),
-            ({"complete": 0.9}, "a promise about records that are dropped"),
+            ({"complete": 0.9}, "it applies only to dropped records"),
             ({"missing": {"x": 7}}, "outside the bounds"),
-            ({"missing": {"z": 0.5}}, "does not take part"),
+            ({"missing": {"z": 0.5}}, "this column is not scored"),
             ({"missing": {"x": "many"}}, "must be a real number"),
             ({"categories": {"x": ["a"]}, "bounds": {"y": (0, 1)}}, "from 2 to 100"),
             ({"categories": {"x": ["a", "a"]}, "bounds": {"y": (0, 1)}}, "listed twice"),
-            ({"categories": {"x": ["a", "b"]}}, "called by their names"),
-            ({"categories": ["a", "b"], "bounds": None}, "a list of its own"),
+            ({"categories": {"x": ["a", "b"]}}, "must be given by column name"),
+            ({"categories": ["a", "b"], "bounds": None}, "its own list"),
         ],
         ids=str,
     )
@@ -338,13 +339,13 @@ class TestGaps:
 
     def test_a_missing_value_is_scattered_over_its_whole_interval(self):
         gaps = Gaps("scatter")
-        drawn = gaps.settled(np.full(4000, np.nan), "x", (10.0, 20.0))
+        drawn = gaps.filled(np.full(4000, np.nan), "x", (10.0, 20.0))
         assert 10 <= drawn.min() < 10.1
         assert 19.9 < drawn.max() < 20
         assert abs(drawn.mean() - 15) < 0.3  # six standard errors
-        codes = gaps.settled(np.full(4000, np.nan), "ward", ABC)
+        codes = gaps.filled(np.full(4000, np.nan), "ward", ABC)
         assert set(codes) == {0.0, 1.0, 2.0}
-        kept = gaps.settled(np.array([12.5, np.nan]), "x", (10.0, 20.0))
+        kept = gaps.filled(np.array([12.5, np.nan]), "x", (10.0, 20.0))
         assert kept[0] == 12.5
 
 
@@ -408,7 +409,7 @@ class TestGroups:
     @sweep(
         ("options", "words"),
         [
-            ({"categories": None}, "its groups must be public"),
+            ({"categories": None}, "the groups must be public"),
             ({"at_least": {"surgery": 300}}, "'geriatrics' has no promised size"),
             ({"at_least": None}, "no promised size"),
             ({"at_least": {**dict.fromkeys(WARDS, 300), "z": 3}}, "no such category"),
@@ -421,6 +422,16 @@ class TestGroups:
         given = {**BY_WARD, "at_least": 300, **options}
         with pytest.raises(dpmic.DpmicError, match=words):
             dpmic.release("age", "stay", data=hospital(600, rng), **given)
+
+    @sweep("count", [20, 2000])
+    def test_a_group_for_each_record_or_nothing_is_spent(self, count, rng, tmp_path):
+        ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=3.0)
+        x, y = (pd.Series(rng.random(600), name=name) for name in "xy")
+        given = {"by": pd.Series(["a", "b"] * (count // 2), name="ward"), "at_least": 4, **NOISY}
+        given |= {"categories": {"ward": ["a", "b"]}, "bounds": {"x": (0, 1), "y": (0, 1)}}
+        with pytest.raises(dpmic.InputError, match=r"column 'ward': .* value for each record"):
+            dpmic.release(x, y, epsilon=1.0, ledger=ledger, dataset="visits", **given)
+        assert ledger.spent == 0
 
 
 class Gapped:
@@ -544,9 +555,11 @@ def test_a_category_depends_on_its_own_record_alone():
 def test_only_mic_has_a_bound_with_categories_or_gaps():
     yes_no = Categories(("yes", "no"))
     for statistic in ("tic", "mev", "mas"):
-        with pytest.raises(dpmic.ParameterError, match="of nominal columns only MIC"):
+        with pytest.raises(dpmic.ParameterError, match="with nominal columns, only MIC"):
             MICrLaplace(1.0, (yes_no, SQUARE[0]), statistic=statistic)
-        with pytest.raises(dpmic.ParameterError, match="of a private number of records only MIC"):
+        with pytest.raises(
+            dpmic.ParameterError, match="with a private number of records, only MIC"
+        ):
             MICrLaplace(1.0, SQUARE, statistic=statistic).setting(Size(100, 80, 100, gaps=True))
 
 
@@ -567,7 +580,7 @@ def test_groups_never_cost_more_than_was_asked(rng):
     assert 0.99 < query.epsilon <= 1.0
     mechanism = CappedLaplace(1.0, SQUARE, **NOISY)
     asked = {"by": "ward", "categories": {"ward": WARDS}, "at_least": 30}
-    with pytest.raises(dpmic.ParameterError, match="pass it alone"):
+    with pytest.raises(dpmic.ParameterError, match="leave those out"):
         dpmic.release("age", "stay", data=table, mechanism=mechanism, **asked)
     with pytest.raises(dpmic.ParameterError, match="groups share one"):
         dpmic.release("age", "stay", data=table, mechanism=mechanism, by="ward", at_least=30)
@@ -669,7 +682,10 @@ def test_durations_have_numbers_as_bounds(rng):
 def test_promises_that_are_public_lies_are_refused(rng):
     table = hospital(3000, rng)
     for sizes, words in (
-        ({**dict.fromkeys(WARDS, 300), "surgery": 4000}, "'surgery' = 4000: there are 3000"),
+        (
+            {**dict.fromkeys(WARDS, 300), "surgery": 4000},
+            "'surgery' = 4000: there are only 3000 people",
+        ),
         (2000, "all groups = 6000"),
     ):
         with pytest.raises(dpmic.ParameterError, match=words):

@@ -229,8 +229,8 @@ def test_everything_that_is_public_is_stated():
     assert 0.99999 < result.epsilon <= 1
     assert 0.01 <= result.pvalue <= 1
     assert (result.pvalue * 100) == pytest.approx(round(result.pvalue * 100))
-    for words in ("epsilon = 1:", "one record is replaced", "n = 400", "2 x 12 ranks",
-                  f"with probability {result.pvalue:.6g} at most"):  # fmt: skip
+    for words in ("epsilon = 1:", "replacing one record", "n = 400", "2 x 12 ranks",
+                  f"with probability at most {result.pvalue:.6g},"):  # fmt: skip
         assert words in result.guarantee
 
 
@@ -255,7 +255,7 @@ def test_people_and_ledger(tmp_path, monkeypatch):
     with pytest.raises(dpmic.BudgetError):
         ask(ledger=ledger, dataset="people")
     monkeypatch.setattr(
-        dpmic.Ledger, "settle", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        dpmic.Ledger, "draw_once", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
     )
     with pytest.raises(KeyboardInterrupt):
         ask(ledger=ledger, dataset="people", epsilon=0.5)
@@ -264,17 +264,17 @@ def test_people_and_ledger(tmp_path, monkeypatch):
 
 def test_null_draws_do_not_hold_the_ledger(tmp_path, monkeypatch):
     ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=1)
-    inside, settle, independent = [False], dpmic.Ledger.settle, RankTables.independent
+    inside, draw_once, independent = [False], dpmic.Ledger.draw_once, RankTables.independent
 
     def marked(*arguments, **names):
         inside[0] = True
-        return settle(*arguments, **names)
+        return draw_once(*arguments, **names)
 
     def watched(self, draws):
         assert not inside[0]
         return independent(self, draws)
 
-    monkeypatch.setattr(dpmic.Ledger, "settle", marked)
+    monkeypatch.setattr(dpmic.Ledger, "draw_once", marked)
     monkeypatch.setattr(RankTables, "independent", watched)
     ask(ledger=ledger, dataset="people")
     assert inside[0]
@@ -294,8 +294,8 @@ def test_nothing_shows_the_score(monkeypatch):
     ("options", "words"),
     [
         ({"epsilon": 0}, "epsilon = 0"),
-        ({"epsilon": 11}, "above 10 almost nothing is protected"),
-        ({"epsilon": 1e-10}, "so small a loss"),
+        ({"epsilon": 11}, "epsilon above 10 protects almost nothing"),
+        ({"epsilon": 1e-10}, "such a small privacy loss"),
         ({"draws": 10}, "draws = 10"),
         ({"draws": 1.5}, "draws = 1.5"),
         ({"ledger": 3, "dataset": "people"}, "it is not a Ledger"),

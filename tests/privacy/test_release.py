@@ -22,6 +22,7 @@ from dpmic.data import pair
 from dpmic.parameters import tuned
 from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy.query import padded
+from dpmic.results.relation import ceiling
 
 BOX = ((0, 1), (0, 1))
 RNG = np.random.default_rng(11)
@@ -58,12 +59,12 @@ def test_everything_that_is_public_is_stated():
     assert 0.99999 < published.epsilon <= 1
 
 
-def test_the_guarantee_is_one_sentence_with_all_of_it():
+def test_the_guarantee_says_all_that_is_public():
     text = ask(epsilon=0.3, B=64, c=5, allow_noisy=True).guarantee
-    assert text.count(". ") == 0
+    assert text.count(". ") == 1
     assert text.endswith(".")
-    for words in ("epsilon = 0.3:", "one record is replaced", "n = 400", "B = 64", "c = 5",
-                  "x bounds = [0, 1]", "age and dose"):  # fmt: skip
+    for words in ("epsilon = 0.3:", "replacing one record", "n = 400", "B = 64", "c = 5",
+                  "x bounds = [0, 1]", "age and dose", "a factor of e^0.3 = 1.35."):  # fmt: skip
         assert words in text, text
 
 
@@ -116,9 +117,29 @@ def test_plot_draws_the_value_and_its_interval():
     pytest.importorskip("matplotlib").use("agg")
     published = ask()
     ax = published.plot()
-    bar, point = ax.lines
+    _, bar, point = ax.lines
     assert tuple(bar.get_xdata()) == published.interval(0.95)
     assert point.get_xdata()[0] == published.value
+    value, interval, known = (text.get_text() for text in ax.texts)
+    low, high = published.interval(0.95)
+    digits = 3 if high - low < 0.02 else 2
+    assert value == f"{published.value:.{digits}f}"
+    assert interval == f"{low:.{digits}f} to {high:.{digits}f}"
+    assert f"epsilon = {published.epsilon:g}" in known
+
+
+def test_plot_shows_what_unrelated_columns_score_where_it_is_known():
+    pytest.importorskip("matplotlib").use("agg")
+    rng = np.random.default_rng(1)
+    x, y = rng.random((2, 100))
+    published = dpmic.release(x, y, epsilon=1, bounds=BOX)
+    most = published.unrelated.most
+    assert 0.05 < most < 0.4
+    assert f"unrelated columns score up to {ceiling(most)}" in published.plot().get_xlabel()
+    assert published.plot().patches[0].get_width() == most
+    other = dpmic.release(x, y, epsilon=1, bounds=BOX, mechanism="micr-laplace", B=6, c=3)
+    assert other.unrelated is None
+    assert not other.plot().patches
 
 
 # Mechanisms
@@ -164,14 +185,14 @@ def test_rows_per_person_multiplies_the_noise():
     ratio = three.setting(400).noise.scale / one.setting(400).noise.scale
     assert ratio == pytest.approx(3, rel=1e-6)
     text = three.release(X, Y).guarantee
-    assert "all of one person's records, at most 3, are replaced" in text
+    assert "replacing all records of one person, at most 3, changes" in text
 
 
 def test_one_row_for_each_person():
     published = ask(person="who")
     assert published.n == 100
     assert published.person == "who"
-    assert "if one person (by who; of each only the first record is used) is replaced" in (
+    assert "replacing one person's record (who; only their first record counts) changes" in (
         published.guarantee
     )
     first = FRAME.groupby("who").first()
@@ -200,18 +221,18 @@ def test_only_the_rows_that_count_are_looked_at():
 @pytest.mark.parametrize("nobody", [None, math.nan, pd.NA, pd.NaT], ids=repr)
 def test_rows_without_a_person_are_refused(nobody):
     data = FRAME.assign(who=pd.Series([nobody, *FRAME.who[1:]], dtype=object))
-    with pytest.raises(dpmic.InputError, match="a row belongs to nobody"):
+    with pytest.raises(dpmic.InputError, match="a row does not say whose it is"):
         ask(data=data, person="who")
 
 
 @sweep(
     ("person", "words"),
     [
-        (range(50), "it does not have a value for each row"),
-        (range(1000), "it does not have a value for each row"),
-        ("who", "this is a column name but no frame was given"),
-        ([[i] for i in range(400)], "these are not names or numbers"),
-        (np.zeros((400, 2)), "these are not names or numbers"),
+        (range(50), "it needs one value per row"),
+        (range(1000), "it needs one value per row"),
+        ("who", "this is a column name, but no frame was given"),
+        ([[i] for i in range(400)], "its values are not names or numbers"),
+        (np.zeros((400, 2)), "its values are not names or numbers"),
         (7, "person has type int"),
     ],
 )
@@ -220,13 +241,26 @@ def test_what_does_not_name_people_is_refused(person, words):
         dpmic.release(X, Y, epsilon=1, bounds=BOX, person=person)
 
 
+@sweep(
+    "column",
+    [np.concatenate((Y, Y)), Y[:-1], pl.Series("dose", [*Y, 0.5]), np.stack((Y, Y), axis=1)],
+    ids=["longer", "shorter", "series", "matrix"],
+)
+def test_people_do_not_hide_columns_that_do_not_fit(column):
+    """Taken at the rows of people, a longer column would look as long as the other."""
+    with pytest.raises(dpmic.InputError, match="a value for each record|one dimension"):
+        dpmic.release(X, column, epsilon=1, bounds=BOX, person=FRAME.who.tolist())
+
+
 def test_categories_must_not_come_from_the_records(ledger):
     """With a list taken from the records, one new label would shift the rank of all others."""
     labels = np.where(X > 0.5, "b", "c")
     inferred = pd.Categorical(labels, ordered=True)
     arrow = pa.array(labels).dictionary_encode().cast(pa.dictionary(pa.int32(), pa.string(), True))
     for column in (inferred, arrow):
-        with pytest.raises(dpmic.InputError, match="a list fixed beforehand, or a polars Enum"):
+        with pytest.raises(
+            dpmic.InputError, match="a list fixed beforehand, or pass a polars Enum"
+        ):
             dpmic.release(column, Y, epsilon=1, bounds=BOX)
     assert ledger.spent == 0
     fixed = pl.Series("label", labels, dtype=pl.Enum(["a", "b", "c"]))
@@ -251,9 +285,7 @@ class Stranger:
 
 def test_strange_columns_say_nothing():
     options = {"epsilon": 1, "bounds": BOX}
-    with pytest.raises(
-        dpmic.InputError, match="column x: it does not hold a value for each record"
-    ):
+    with pytest.raises(dpmic.InputError, match="column x: it does not have one value per record"):
         dpmic.release(Stranger(X, 10**6), Y, **options)
     secret = Stranger(X, 400, RuntimeError(f"the value is {SECRET}"))
     with pytest.raises(dpmic.InputError, match="non-numeric values") as caught:
@@ -278,7 +310,7 @@ def test_as_an_opendp_measurement():
     )
     assert both.map(1) == pytest.approx(1.5)
     assert len(both((X, Y))) == 2
-    with pytest.raises(Exception, match="the measurement is for 400"):
+    with pytest.raises(Exception, match="the measurement is for n = 400"):
         measurement((X[:50], Y[:50]))
 
 
@@ -301,7 +333,7 @@ def test_the_opendp_map_never_understates(m, n):
 @sweep(
     ("options", "words"),
     [
-        ({"epsilon": 0}, "epsilon = 0: a privacy loss is finite and above 0"),
+        ({"epsilon": 0}, "epsilon = 0: epsilon must be finite and above 0"),
         ({"epsilon": -1}, "epsilon = -1"),
         ({"epsilon": math.nan}, "epsilon = nan"),
         ({"epsilon": math.inf}, "epsilon = inf"),
@@ -312,10 +344,13 @@ def test_the_opendp_map_never_understates(m, n):
         ({"bounds": ((1, 0), (0, 1))}, "bounds of age"),
         ({"bounds": ((0, 0), (0, 1))}, "bounds of age"),
         ({"bounds": ((0, math.nan), (0, 1))}, "upper bound of age"),
-        ({"mechanism": "laplace"}, "mechanism = 'laplace': it is not known; pass 'auto'"),
-        ({"mechanism": "micr-geom"}, "it is not known"),
-        ({"mechanism": MICrLaplace}, "it is not known"),
-        ({"mechanism": MICrLaplace(1.0, BOX)}, "pass it alone"),
+        (
+            {"mechanism": "laplace"},
+            "mechanism = 'laplace': there is no such mechanism; pass one of 'auto'",
+        ),
+        ({"mechanism": "micr-geom"}, "there is no such mechanism"),
+        ({"mechanism": MICrLaplace}, "there is no such mechanism"),
+        ({"mechanism": MICrLaplace(1.0, BOX)}, "leave those out"),
         ({"mechanism": "mice-laplace"}, "bounds = .*mice-laplace has no such option"),
         ({"statistic": "mcn"}, "statistic = 'mcn': it has no useful sensitivity"),
         ({"statistic": "gmic"}, "statistic = 'gmic': it has no useful sensitivity"),
@@ -328,15 +363,15 @@ def test_the_opendp_map_never_understates(m, n):
         ({"master": "minepy"}, "master = 'minepy'"),
         ({"B": 3}, "B = 3"),
         ({"c": 0}, "c = 0"),
-        ({"c": math.inf}, "c = inf: the time of that search would depend on the data"),
+        ({"c": math.inf}, "c = inf: the runtime would depend on the data"),
         ({"data": FRAME[:3]}, "n = 3: capped-laplace needs at least 4 records"),
         ({"data": FRAME[:5], "bounds": None, "mechanism": "mice-laplace"}, "at least 6 records"),
         ({"data": FRAME.assign(age="a")}, "age has dtype"),
         ({"person": "nobody"}, "person = 'nobody': there is no such column"),
         ({"dataset": ""}, "dataset = ''"),
         ({"dataset": " "}, "dataset = ' '"),
-        ({"dataset": b"a"}, "dataset = a bytes of 1"),
-        ({"dataset": None}, "must know which data each belongs to; pass dataset="),
+        ({"dataset": b"a"}, "dataset = a bytes of length 1"),
+        ({"dataset": None}, "so the data needs a name; pass dataset="),
         ({"statistic": ["mic"]}, r"statistic = \['mic'\]"),
         ({"rows_per_person": 10**400}, "rows_per_person = 1000"),
         ({"epsilon": 5e-324}, "epsilon = 5e-324"),
@@ -429,7 +464,8 @@ def test_no_output_holds_the_score(ledger, mechanism, caplog, monkeypatch):
     needles = [f"{score:.10f}"[1:], repr(score)]
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
-    drawn = repr([line.get_data() for line in ax.lines]) + ax.get_title() + ax.get_xlabel()
+    drawn = repr([line.get_data() for line in ax.lines]) + ax.get_title(loc="left")
+    drawn += repr([text.get_text() for text in ax.texts]) + ax.get_xlabel()
     outputs = [
         repr(published),
         str(published),
@@ -456,7 +492,7 @@ BREAKS = {
     "opendp": ("dpmic.privacy.noise._measurement", RuntimeError),
     "interrupt": ("dpmic.privacy.noise._measurement", KeyboardInterrupt),
     "json": ("dpmic.results.Release.to_json", ValueError),
-    "commit": ("dpmic.Ledger.settle", dpmic.LedgerError),
+    "commit": ("dpmic.Ledger.draw_once", dpmic.LedgerError),
 }
 
 

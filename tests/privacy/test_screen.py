@@ -91,10 +91,10 @@ def test_everything_that_is_public_is_stated():
     assert published.estimates == pytest.approx(tuple(expected), abs=1e-6)
 
 
-def test_the_guarantee_is_one_sentence_with_all_of_it():
+def test_the_guarantee_says_all_that_is_public():
     text = ask(epsilon=0.5, target="age", B=30, c=5).guarantee
-    assert text.count(". ") == 0
-    for words in ("The choice of 2 of 4 pairs", "epsilon = 0.5:", "one record is replaced",
+    assert text.count(". ") == 1
+    for words in ("Selecting these 2 of 4 pairs", "epsilon = 0.5:", "replacing one record",
                   f"n = {PEOPLE}", "age: [0, 1]", "target = age", "top = 2", "B = 30"):  # fmt: skip
         assert words in text, text
 
@@ -103,11 +103,11 @@ def test_all_pairs_need_no_choice():
     published = ask(top=10, epsilon=2.0)
     assert (published.split, published.selection_epsilon) == (0, 0)
     assert published.values_epsilon == published.epsilon == pytest.approx(2.0, rel=1e-6)
-    assert "The MIC of all 10 pairs" in published.guarantee
+    assert "Publishing the MICs of all 10 pairs is, in total," in published.guarantee
     assert {frozenset(pair) for pair in published.pairs} == {
         frozenset(pair) for pair in itertools.combinations(COLUMNS, 2)
     }
-    with pytest.raises(dpmic.ParameterError, match="there is nothing to choose"):
+    with pytest.raises(dpmic.ParameterError, match="there is nothing to select"):
         ask(top=10, split=0.5)
 
 
@@ -157,9 +157,14 @@ def test_round_trips_frames_and_pictures():
     assert list(zip(table["x"], table["y"], strict=True)) == list(published.pairs)
     pytest.importorskip("matplotlib").use("agg")
     ax = published.plot()
-    assert [bar.get_width() for bar in ax.patches] == list(published.values)
+    assert [dot.get_xdata()[0] for dot in ax.lines[2::3]] == list(published.values)
     assert [t.get_text() for t in ax.get_yticklabels()] == [f"{x}, {y}" for x, y in published.pairs]
-    assert tuple(ax.lines[0].get_xdata()) == published.interval(0.95)[0]
+    assert [tuple(line.get_xdata()) for line in ax.lines[1::3]] == list(published.interval(0.95))
+    written = [text.get_text() for text in ax.texts]
+    digits = 3 if np.ptp(published.interval(0.95), axis=1).min() < 0.02 else 2
+    assert written[:6:2] == [f"{value:.{digits}f}" for value in published.values]
+    ends = [f"{a:.{digits}f} to {b:.{digits}f}" for a, b in published.interval(0.95)]
+    assert written[1:6:2] == ends
     assert all(f"{x}, {y}" in repr(published) for x, y in published.pairs)
     with pytest.raises(dpmic.InputError, match="not complete"):
         dpmic.Screening.from_dict({**published.to_dict(), "values": []})
@@ -213,7 +218,7 @@ def test_constant_columns_score_nothing_and_are_screened():
 def test_one_row_for_each_person():
     published = ask(person="who")
     assert published.n == PEOPLE // 4
-    assert "one person (by who; of each only the first record is used)" in published.guarantee
+    assert "one person's record (who; only their first record counts)" in published.guarantee
     assert ask(pl.from_pandas(FRAME), person="who").n == PEOPLE // 4
     assert ask(MATRIX, bounds=[(0, 1)] * 5, person=FRAME.who.to_numpy()).n == PEOPLE // 4
     assert ask(person=FRAME.who.tolist()).n == PEOPLE // 4
@@ -223,7 +228,7 @@ def test_rows_per_person_multiplies_the_noise():
     one, three = ask(split=0.5, cap=4), ask(split=0.5, cap=4, rows_per_person=3)
     assert three.scale / one.scale == pytest.approx(3, rel=1e-6)
     assert three.selection_scale / one.selection_scale == pytest.approx(3, rel=1e-6)
-    assert "at most 3, are replaced" in three.guarantee
+    assert "replacing all records of one person, at most 3, changes" in three.guarantee
 
 
 # Refusals, before anything is spent
@@ -234,8 +239,8 @@ REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
 @sweep(
     ("options", "words"),
     [
-        ({"top": 11}, "top = 11: there are 10 pairs; pass at most 10"),
-        ({"top": 5, "target": "age"}, "top = 5: there are 4 pairs"),
+        ({"top": 11}, "top = 11: there are only 10 pairs; pass at most 10"),
+        ({"top": 5, "target": "age"}, "top = 5: there are only 4 pairs"),
         ({"top": 0}, "top = 0"),
         ({"top": 1.5}, "top = 1.5"),
         ({"top": True}, "top = True"),
@@ -249,12 +254,12 @@ REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
         ({"bounds": [(0, 1)] * 3}, "bounds of 3 columns: the table has 7"),
         ({"bounds": {**BOUNDS, "age": (1, 0)}}, "bounds of age"),
         ({"bounds": {**BOUNDS, "age": 3}}, "bounds of age = 3"),
-        ({"bounds": {"age": (0, 1)}}, "1 column: a pair has two columns"),
-        ({"bounds": {}}, "0 columns: a pair has two columns"),
-        ({"bounds": {1: (0, 1), "1": (0, 1)}, "table": MATRIX}, "mean one column"),
+        ({"bounds": {"age": (0, 1)}}, "1 column: a pair needs two columns"),
+        ({"bounds": {}}, "0 columns: a pair needs two columns"),
+        ({"bounds": {1: (0, 1), "1": (0, 1)}, "table": MATRIX}, "mean the same column"),
         ({"table": REPEATED, "bounds": [(0, 1)] * 3}, "2 columns have this name"),
         ({"table": MATRIX[:, :1], "bounds": [(0, 1)]}, "1 column"),
-        ({"table": MATRIX[:, 0], "bounds": [(0, 1)]}, "a table has a row for each"),
+        ({"table": MATRIX[:, 0], "bounds": [(0, 1)]}, "a table has one row per"),
         ({"table": FRAME[:3]}, "n = 3"),
         ({"table": [1, 2]}, "this is not a frame"),
         ({"bounds": {**BOUNDS, "note": (0, 1)}}, "note has dtype"),
@@ -281,7 +286,7 @@ def test_a_useless_screening_is_refused_unless_it_is_allowed(ledger):
     for table in (numbers, numbers * np.nan):  # no value is looked at
         with pytest.raises(dpmic.ParameterError) as refused:
             dpmic.screen(table, bounds=BOUNDS, epsilon=0.3, top=4, **kept)
-        assert "noise alone lifts one in ten values by 0." in str(refused.value)
+        assert "noise alone adds 0." in str(refused.value)
         assert "pass a smaller top, more data or a larger epsilon" in str(refused.value)
         assert "allow_noisy=True" in str(refused.value)
     assert ledger.spent == 0

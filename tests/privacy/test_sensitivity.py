@@ -153,7 +153,7 @@ def test_bounds_are_monotone_and_at_most_one():
         (lambda: sensitivity.micr(2.0), "n = 2.0: n must be an integer"),
         (lambda: sensitivity.micr(True), "n = True"),
         (lambda: sensitivity.mice("9", 9), "n = '9'"),
-        (lambda: sensitivity.rounding(2**40 + 1, 9), "proof of rounding"),
+        (lambda: sensitivity.rounding(2**40 + 1, 9), "rounding proof"),
         (lambda: sensitivity.micr(9, 3), "2 x 2"),
         (lambda: sensitivity.mice(9, 3.99), "2 x 2"),
         (lambda: sensitivity.mice(9, None), "B = None"),
@@ -162,7 +162,7 @@ def test_bounds_are_monotone_and_at_most_one():
         (lambda: sensitivity.micr(9, statistic="tic"), "B = None.*tic depends"),
         (lambda: sensitivity.micr(9, statistic="mas"), "B = None.*mas depends"),
         (lambda: sensitivity.micr(9, 9, statistic="mcn"), "mcn.*no useful.*across its range"),
-        (lambda: sensitivity.micr(9, 9, statistic="gmic"), "gmic.*no useful.*half"),
+        (lambda: sensitivity.micr(9, 9, statistic="gmic"), "gmic.*no useful.*0.5 or more"),
         (lambda: sensitivity.micr(9, 9, statistic="median"), "not known.*'tic' or 'mas'"),
     ],
 )

@@ -9,7 +9,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic.errors import ParameterError
-from dpmic.parameters import expected, interval
+from dpmic.parameters import chance, expected
 from dpmic.parameters.expected import QUANTITIES, Surface
 from dpmic.privacy import noise, pairwise, screen
 from dpmic.privacy._joint_noise import of_value
@@ -153,7 +153,7 @@ def test_delta_is_spent_where_it_helps():
 
 
 def test_what_would_be_refused_is_said():
-    refused = "refused unless you pass allow_noisy=True"
+    refused = "refused as too noisy"
     for top in (2, None):
         notes = []
         for epsilon in (0.02, 5.0):
@@ -192,7 +192,8 @@ def known(monkeypatch):
     surface = Surface.of(rows)
     names = ("capped-laplace", "micr-laplace")
     monkeypatch.setattr(expected, "surfaces", lambda: dict.fromkeys(names, surface))
-    monkeypatch.setattr(interval, "unrelated", lambda name, n, epsilon: 5 / n**0.5)
+    known = lambda name, n, epsilon: chance.Unrelated(5 / n**0.5, 1.0)  # noqa: E731
+    monkeypatch.setattr(chance, "before_noise", known)
     return error
 
 
@@ -224,18 +225,18 @@ def test_one_pair_errs_as_a_release_does():
 def test_unrelated_pairs_score_above_0(known, monkeypatch):
     few, many = (dpmic.plan(n, 1.0, candidates=20, top=2) for n in (400, 2500))
     assert (few.unrelated, many.unrelated) == (0.25, 0.1)
-    monkeypatch.setattr(interval, "unrelated", lambda *_: None)
+    monkeypatch.setattr(chance, "before_noise", lambda *_: None)
     without = dpmic.plan(400, 1.0, candidates=20, top=2)
     assert without.unrelated == 0
-    assert "what unrelated pairs score was not simulated: here it is 0" in without.note
+    assert "the score of unrelated pairs was not simulated; 0 is assumed" in without.note
     assert without.chance > few.chance
 
 
 @sweep(
     ("asked", "said"),
     [
-        ({"n": 50}, "errors of fewer than 100 records were not simulated"),
-        ({"epsilon": 0.011, "top": 5}, "errors with so much noise were not simulated"),
+        ({"n": 50}, "errors are known from n = 100 on"),
+        ({"epsilon": 0.011, "top": 5}, "errors with this much noise were not simulated"),
     ],
 )
 def test_what_was_not_simulated(known, asked, said):
@@ -249,9 +250,9 @@ def test_what_was_not_simulated(known, asked, said):
 def test_beyond_what_was_simulated_its_end_holds(known):
     planned = dpmic.plan(20_000, 9.0, candidates=20, top=2)
     assert planned.error == pytest.approx(known(10_000, 1.0, "value"))
-    assert "simulated up to n = 10,000 and epsilon = 1, whose errors stand here" in planned.note
+    assert "simulated up to n = 10,000 and epsilon = 1; shown are the errors there" in planned.note
     noisy = dpmic.plan(101, 0.1, candidates=20, top=10)
-    assert "values would err more than always guessing 0.5" in noisy.note
+    assert "always guessing 0.5 would err less than the values" in noisy.note
 
 
 # Refusals, and the result
@@ -260,18 +261,18 @@ def test_beyond_what_was_simulated_its_end_holds(known):
 @sweep(
     ("asked", "said"),
     [
-        ({"epsilon": None}, "planned for one n and one epsilon; pass both"),
-        ({"n": None}, "planned for one n and one epsilon; pass both"),
-        ({"error": 0.1}, "pass both, and no target error"),
-        ({"candidates": None}, "top = 5: it is about a table"),
+        ({"epsilon": None}, "the plan of a table needs n and epsilon; pass both"),
+        ({"n": None}, "the plan of a table needs n and epsilon; pass both"),
+        ({"error": 0.1}, "pass both, and leave out the target error"),
+        ({"candidates": None}, "top = 5: it applies to tables"),
         ({"candidates": None, "top": None, "delta": 1e-6}, "pass candidates=36"),
         ({"candidates": 0}, "candidates = 0"),
         ({"candidates": 10**7 + 1}, "candidates = 10000001"),
         ({"candidates": 4.5}, "integer"),
-        ({"candidates": 4}, "there are 4 pairs; pass at most 4"),
+        ({"candidates": 4}, "there are only 4 pairs; pass at most 4"),
         ({"top": 0}, "top = 0"),
-        ({"delta": 1e-6}, "a selection needs none"),
-        ({"top": None, "delta": 0.01}, "a probability of at most 0.001"),
+        ({"delta": 1e-6}, "a selection needs no delta"),
+        ({"top": None, "delta": 0.01}, "delta must lie between 1e-30 and 0.001"),
         ({"top": None, "delta": 5e-4}, "at 1 / n or more"),
         ({"epsilon": 11}, "allow_large_epsilon=True"),
         ({"rows_per_person": 0}, "pass 1 or more"),

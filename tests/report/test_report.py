@@ -1,6 +1,7 @@
 """Reports: one file, hostile names, nothing un-noised."""
 
 import base64
+import dataclasses
 import hashlib
 import re
 from html.parser import HTMLParser
@@ -17,10 +18,12 @@ from sweeps import sweep
 import dpmic
 from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
-from dpmic.report import page
-from dpmic.report._charts import MOST_COLUMNS, MOST_POINTS, TURNS, Axis
+from dpmic.report import demonstration, page
+from dpmic.report._charts import MOST_COLUMNS, MOST_LINES, MOST_POINTS, TURNS, Axis
+from dpmic.report._meanings import described
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Release
+from dpmic.results.relation import ceiling
 
 VOID = {"meta", "link", "wbr"}
 
@@ -238,6 +241,103 @@ def test_a_private_page_follows_from_the_published_text(kind):
     again = type(result).from_json(result.to_json())
     dates = re.compile(r"20\d\d-\d\d-\d\d[ \d:]*")
     assert dates.sub("", page(again)) == dates.sub("", page(result))
+
+
+def test_a_page_opens_with_a_sentence_and_ends_with_folded_details():
+    for kind in KINDS:
+        source = built(kind)
+        opening = re.search(r"<p class='headline'>(.+?)</p>", source)
+        assert opening, kind
+        assert source.index(opening[0]) < source.index("<main>")
+        details = source.index("<h2 id=", source.index("How to read this") + 1)
+        assert details < source.index("Technical details</h2><details><summary>")
+        for word in ("sensitivity", "scale of the noise"):
+            assert word not in source[: source.index("Technical details</h2>")]
+
+
+@sweep("kind", PRIVATE)
+def test_the_guarantee_comes_in_plain_words_first(kind):
+    result, words = results()[kind], "".join(Outline(built(kind)).words)
+    assert words.index(result.protection) < words.index(result.guarantee)
+    assert "is at most 2.7% sure after seeing it" in words
+    if kind == "matrix":
+        loose = dataclasses.replace(result, delta=1e-6).protection
+        assert "in 1% of cases detects that one record was replaced in at most 2.8%" in loose
+    if kind == "release":
+        known = {0.1: "1.2%", 5.0: "60%", 10.0: "99.6%", 1000.0: "100%"}
+        for epsilon, sure in known.items():
+            assert f"at most {sure} sure" in dataclasses.replace(result, epsilon=epsilon).protection
+
+
+def test_the_band_is_what_unrelated_columns_score():
+    for kind in ("screening", "matrix", "release", "groups"):
+        result = results()[kind]
+        known = max(own.unrelated.most for own in getattr(result, "members", (result,)))
+        source = built(kind)
+        assert f"unrelated columns score up to {ceiling(known)}</text>" in source
+        assert source.count(f"class='chance' y='4' width='{100 * known:.2f}%'") == 1
+    other = dataclasses.replace(results()["release"], parameters={"cap": 3.5, "axes": "any"})
+    assert other.unrelated is None
+    assert "class='chance'" not in page(other)
+
+
+def test_what_each_column_is_comes_from_the_result_and_the_job_file():
+    frame = {"age": np.arange(90.0), "pay # x": np.arange(90.0) ** 2}
+    bounds = {"age": (0, 120), "pay # x": (0, 9000)}
+    asked = {"bounds": bounds, "epsilon": 5.0, "allow_noisy": True}
+    result = dpmic.screen(pl.DataFrame(frame), top=1, **asked)
+    job = """
+[columns]
+age = { bounds = [0, 120] }      # in years, "at" admission
+"pay # x" = { bounds = [0, 9000] }  # euros & cents
+ward = { categories = ["#"] }  # not in the result
+[report]
+age = 1  # no column
+"""
+    assert described(result, job) == {
+        "age": '0 to 120; in years, "at" admission',
+        "pay # x": "0 to 9,000; euros & cents",
+    }
+    assert described(result, None) == {"age": "0 to 120", "pay # x": "0 to 9,000"}
+    source = page(result, job=job)
+    assert "<dd>0 to 9,000; euros &amp; cents</dd>" in source
+    nominal = dpmic.release(
+        *("age", "ward"), data=pl.DataFrame({"age": frame["age"], "ward": ["a", "b", "c"] * 30}),
+        bounds={"age": (0, 120)}, categories={"ward": ["a", "b", "c"]}, epsilon=5.0,
+        allow_noisy=True, missing={"age": 3, "ward": "a"},
+    )  # fmt: skip
+    assert described(nominal, None) == {
+        "age": "0 to 120; missing values count as 3",
+        "ward": "a, b, c; missing values count as a",
+    }
+
+
+def test_a_demonstration_shows_exact_values_and_says_why_it_may():
+    result = results()["screening"]
+    exact = dict.fromkeys(result.pairs, 0.123456)
+    options = {"columns": {"age": "in years"}, "title": "Public", "command": "dpmic demo"}
+    source = demonstration(result, exact, reason="the data are public", **options)
+    assert source.count("data-number='0.123456'>0.1235") == 3
+    assert source.count("class='mark' x='12.35%'") == 3
+    assert "This page may show them, because the data are public." in source
+    assert "0 to 1; in years" in source
+
+
+def test_many_lines_give_way_to_medians():
+    x = np.linspace(0, 1, 1000)
+    waves = np.sin(40 * x)
+    source = page(dpmic.mice(x, waves), points=pair(x, waves))
+    drawn = re.search(r"class='medians' d='([^']+)'", source)[1]
+    places = np.array(re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)", drawn), float)
+    assert len(places) > MOST_LINES
+    for left, middle, right in places:
+        inside = (x > left / 1000 + 1e-3) & (x < right / 1000 - 1e-3)
+        if inside.sum() > 5:
+            expected = 1000 - 500 * (1 + np.median(waves[inside]))
+            assert middle == pytest.approx(expected, abs=60)
+    turned = page(dpmic.mice(waves, x), points=pair(waves, x))
+    drawn = re.search(r"class='medians' d='([^']+)'", turned)[1]
+    assert len(re.findall("V", drawn)) == len(places)
 
 
 def test_the_histogram_shown_is_the_noisy_one():

@@ -76,7 +76,8 @@ def test_incomplete_results_are_refused(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_displays_escape_names(name):
     html = made(name)._repr_html_()
-    assert html.startswith("<table>")
+    assert html.startswith(("<p><strong>", "<table>"))
+    assert html.count("<details>") == html.count("</details>") == html.count("Technical details")
     assert "<script>" not in html
     assert html.count("<tr>") == html.count("</tr>")
 
@@ -132,7 +133,7 @@ def test_a_screening_lists_all_that_was_selected():
     many = {"pairs": found.pairs * 9, "values": found.values * 9, "estimates": found.estimates * 9}
     more = dataclasses.replace(found, **many, candidates=27)
     assert repr(more).count("\n") == 27
-    assert more._repr_html_().count("<tr>") == 27 + 3
+    assert more._repr_html_().count("<tr>") == 27 + 2
 
 
 def test_a_published_result_says_whom_it_protects():
@@ -140,7 +141,7 @@ def test_a_published_result_says_whom_it_protects():
     for person, rows in ((None, 1), ("id", 1), (None, 3), ("id", 3)):
         protects = dataclasses.replace(result, person=person, rows_per_person=rows)
         assert protects.privacy_unit == PrivacyUnit(person, rows)
-        assert f": if {protects.privacy_unit.replaced}, no published" in protects.guarantee
+        assert f": {protects.privacy_unit.replacing} changes the probability" in protects.guarantee
         assert protects.provenance()["protected unit"] == protects.privacy_unit.protected
 
 

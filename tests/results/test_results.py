@@ -80,7 +80,7 @@ def test_repr_and_html(score):
     assert repr(score).startswith(f"Score(mice: mic={score.mic:.6g}, n=200, B=24.0225, c=15, grid=")
     html = score._repr_html_()
     assert f"<td>{score.mic:.4f}</td>" in html
-    assert html.count("<tr>") == html.count("</tr>") == 8
+    assert html.count("<tr>") == html.count("</tr>") == 7
 
 
 def test_axes_name_the_entries(score):
@@ -129,9 +129,86 @@ def test_plot(score, rng, given_axes):
     assert drawn is ax or not given_axes
     points, *lines = drawn.lines
     assert np.array_equal(points.get_xdata(), x)
-    vertical = [line.get_xdata()[0] for line in lines if line.get_xdata()[0] == line.get_xdata()[1]]
-    assert vertical == list(score.grid.x)
+    assert across(lines) == list(score.grid.x)
     assert len(lines) == len(score.grid.x) + len(score.grid.y)
+    assert drawn.get_title(loc="left") == "x and y"
+
+
+def across(lines):
+    """Return where lines cut the horizontal axis."""
+    places = (line.get_xdata() for line in lines)
+    return [first for first, second in places if first == second]
+
+
+@pytest.fixture
+def waves(rng):
+    x = rng.random(2000)
+    return x, np.sin(50 * x)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_fine_grid_is_drawn_as_bands(waves, turned):
+    pytest.importorskip("matplotlib").use("agg")
+    x, y = waves[::-1] if turned else waves
+    score = dpmic.mice(x, y)
+    assert max(len(score.grid.x), len(score.grid.y)) > 20
+    drawn = score.plot(x, y)
+    _, *lines = drawn.lines
+    assert len(lines) == min(len(score.grid.x), len(score.grid.y))
+    medians = np.array([part for own in drawn.collections for part in own.get_segments()])
+    medians = medians[medians[:, 0, int(not turned)] == medians[:, 1, int(not turned)]]
+    assert 10 <= len(medians) <= 15
+    own, other = (y, x) if turned else (x, y)
+    segments = medians[:, :, int(turned)]
+    cuts = np.array([-np.inf, *(score.grid.y if turned else score.grid.x), np.inf])
+    begins, ends = np.r_[-np.inf, segments[:-1, 1]], np.r_[segments[1:, 0], np.inf]
+    for (a, b), least, most, drawn_at in zip(
+        segments, begins, ends, medians[:, 0, int(not turned)], strict=True
+    ):
+        inside = [
+            (own >= low) & (own < high)
+            for low in cuts[(cuts >= least) & (cuts <= a)]
+            for high in cuts[(cuts >= b) & (cuts <= most)]
+        ]
+        (band,) = (i for i in inside if np.median(other[i]) == drawn_at)
+        assert 1 / 30 < band.mean() < 1 / 8
+    assert f"{len(medians)} bands" in drawn.texts[0].get_text()
+
+
+def test_many_points_are_counted_in_hexagons_and_equal_ones_in_dots(rng):
+    pytest.importorskip("matplotlib").use("agg")
+    x = rng.random(6000)
+    (hexagons,) = dpmic.mice(x, x, B=8).plot(x, x).collections
+    assert hexagons.get_array().sum() == 6000
+    few = np.repeat([0, 1, 2, 2], 100)
+    (dots,) = dpmic.mice(few, few).plot(few, few).collections
+    assert dots.get_offsets().tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert dots.get_sizes()[2] == 2 * dots.get_sizes()[0]
+
+
+def test_bands_of_a_nominal_column_are_lines(rng):
+    """It has no median; of a nominal column with many categories there is nothing to draw."""
+    pytest.importorskip("matplotlib").use("agg")
+    x = rng.random(2000)
+    labels = np.where(np.sin(50 * x) > 0, "up", "down")
+    score = dpmic.mice(x, labels)
+    assert len(score.grid.x) > 15
+    drawn = score.plot(x, labels)
+    assert len(across(drawn.lines[1:])) <= 14
+    assert set(across(drawn.lines[1:])) <= set(score.grid.x)
+    assert "of its lines drawn" in drawn.texts[0].get_text()
+
+
+def test_plots_leave_the_settings_of_matplotlib_alone(score, rng):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    before = dict(matplotlib.rcParams)
+    x = rng.random(200)
+    drawn = score.plot(x, x)
+    assert dict(matplotlib.rcParams) == before
+    drawn.figure.canvas.draw()
+    assert drawn.get_xticklabels()[0].get_fontsize() == 8.5
+    assert not drawn.spines["top"].get_visible()
 
 
 def test_plot_without_matplotlib(score, monkeypatch):

@@ -305,7 +305,7 @@ def test_more_records_than_are_exact_are_refused(rng):
     for _ in range(21):
         table += table
     assert 0 <= dpmic.micc("x", "y", data=table).mic <= 1
-    with pytest.raises(dpmic.InputError, match="counts at most 2147483647"):
+    with pytest.raises(dpmic.InputError, match="can count at most 2147483647"):
         table += table
 
 

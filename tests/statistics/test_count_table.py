@@ -138,7 +138,7 @@ def test_addition_changes_neither_table():
 )
 def test_other_grids_are_refused(other, named):
     table = dpmic.CountTable(BOUNDS, B=16)
-    with pytest.raises(dpmic.InputError, match="other grids") as refused:
+    with pytest.raises(dpmic.InputError, match="different grids") as refused:
         table + other
     assert f"{named} " in str(refused.value)
     assert other != table

@@ -99,14 +99,14 @@ def test_ties():
 @sweep(
     ("bounds", "words"),
     [
-        (None, "bounds = None: one interval is needed for each axis"),
+        (None, "bounds = None: each axis needs an interval"),
         (((0, 1),), "bounds = "),
         ((0, 1), "bounds of x = 0: an interval has two ends"),
-        (((0, 1), (1, 0)), r"bounds of y = \(1, 0\): an interval needs a lower end below"),
+        (((0, 1), (1, 0)), r"bounds of y = \(1, 0\): the lower bound must be below"),
         (((1, 1), (0, 1)), r"bounds of x = \(1, 1\)"),
         (((0, 1), (0, math.nan)), "upper bound of y = nan"),
         (((-math.inf, 1), (0, 1)), r"bounds of x = \(-inf, 1\)"),
-        (((-1e308, 1e308), (0, 1)), "finite width"),
+        (((-1e308, 1e308), (0, 1)), "width finite"),
         (((1e15, 1e15 + 1), (0, 1)), "too narrow for float64"),
         (((0, 1), ("0", 1)), "lower bound of y = '0'"),
         (((0, 1, 2), (0, 1)), "bounds of x"),

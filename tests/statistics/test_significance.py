@@ -411,5 +411,6 @@ def test_plot(result):
     ax = result.plot()
     assert sum(bar.get_height() for bar in ax.patches) == 999
     assert ax.lines[0].get_xdata()[0] == result.statistic
-    assert "p = 0.001" in ax.get_title()
+    assert ax.get_title(loc="left") == "p = 0.001"
+    assert ax.texts[0].get_text() == "observed"
     assert result.plot(ax) is ax

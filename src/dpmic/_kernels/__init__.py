@@ -1,4 +1,4 @@
-"""Arrays in, arrays out: the compiled kernels, or the plain ones where those could not be built."""
+"""Arrays in, arrays out: the compiled kernels or, if they could not be built, the plain ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ try:
     from dpmic._kernels._native import *  # noqa: F403
 except ImportError as error:
     print(
-        f"dpmic: no compiled kernels ({error}), so scores take 20 to 100 times as long; "
-        "install a C++ compiler, then dpmic again",
+        f"dpmic: the compiled kernels are missing ({error}), so scores take 20 to 100 times as "
+        "long; install a C++ compiler, then reinstall dpmic",
         file=sys.stderr,
     )
 

@@ -1,8 +1,8 @@
-"""The searches of many pairs on a GPU. The only module that imports CuPy, and only on first use.
+"""Search many pairs on a GPU. Only this module imports CuPy, and only on first use.
 
-Arrays in, arrays out, as `reference.entries` has it, but in float32 and in another order of
-additions: entries agree to about a millionth. ``search.cu`` is compiled for the sizes at
-hand, and CuPy keeps what was compiled in its own cache.
+Results have the shape of `reference.entries`, but are computed in float32 and added in another
+order, so entries agree to about a millionth. ``search.cu`` is compiled for the sizes in use, and
+CuPy caches what was compiled.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.integer[Any]]
-Cut = Any  # named tuples of arrays, described at `reference.entries`
+Cut = Any  # named tuples of arrays, described in `reference.entries`
 
 SOURCE = Path(__file__).with_name("search.cu")
 
 WARPS = 8
-"""The most warps of a block; each has steps of its own."""
+"""The most warps of a block; each searches its own steps."""
 
 REGISTERS = 120
-"""The most sums of rows that a lane may hold: of more registers than 255 nothing would be fast."""
+"""The most sums of rows per lane: they must fit in 255 registers, or the kernel is slow."""
 
 SHARED = 112 * 1024
-"""Bytes of shared memory above which a block is split: two such blocks fit, and hide waits."""
+"""Bytes of shared memory above which a block is split: two such blocks fit, and hide latency."""
 
 WORKSPACE = 2**29
-"""Bytes of global memory for tables that fit nowhere else, and for the entries of pairs."""
+"""Bytes of global memory for tables that do not fit elsewhere, and for the entries of pairs."""
 
 
 class Loaded(NamedTuple):
-    """Cut axes in the memory of the device, and the largest of their sizes."""
+    """Cut axes in the device's memory, and the largest of their sizes."""
 
     arrays: tuple[Any, ...]
-    header: Any  # where they are, as the struct Axes has it
+    header: Any  # their addresses, as the struct Axes
     parts: Indices  # the most parts of each group's refinement
     columns: Indices  # the most columns of each step
     rows: Indices  # the most rows of each group's master
@@ -48,25 +48,25 @@ class Loaded(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """How much memory they take."""
+        """The memory they take."""
         return sum(array.nbytes for array in self.arrays)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How a group of steps, or a part of it, is searched: the constants of the kernel."""
+    """How a group of steps, or a part of one, is searched: the constants of the kernel."""
 
     first: int
     last: int
     k_max: int
-    chunks: int = 0  # 0: in global memory
+    chunks: int = 0  # 0 means in global memory
     kept: int = 0
     warps: int = 1
     split: bool = False
-    table: int = 0  # words of shared memory, as the others
+    table: int = 0  # words of shared memory, like the others
     edges: int = 0
     place: int = 0
-    rows: int = 0  # of a step's table, columns and all records
+    rows: int = 0  # of a step's table: its columns, and all records
 
     @property
     def shared(self) -> int:
@@ -86,11 +86,11 @@ class Sizes:
 def sizes_of(
     group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, most: int
 ) -> list[Sizes]:
-    """Say how the steps of a group are searched with at most so many bytes of shared memory.
+    """Plan how the steps of a group are searched with at most so many bytes of shared memory.
 
     ``columns`` are those of each step of the group; ``parts`` and ``rows`` are those of its
-    refinement and its master. Where a table is too large, steps are split into parts with tables
-    of their own; a step that still does not fit is searched in global memory.
+    refinement and its master. If a table is too large, the steps are split into parts with their
+    own tables. A step that still does not fit is searched in global memory.
     """
     own = _sizes(group, k_max, parts, columns, rows, split=False)
     if own.chunks and own.shared <= min(most, SHARED):
@@ -133,7 +133,7 @@ def _sizes(
 
 
 def _chunks(k_max: int, rows: int) -> int:
-    """Return how often 32 ends are tried; 0 where a lane has no room for their sums."""
+    """Return how many chunks of 32 ends are tried; 0 if their sums do not fit in the registers."""
     chunks = -(-max(rows, k_max) // 32)
     return 1 if k_max == 2 else chunks if chunks * k_max <= REGISTERS else 0
 
@@ -177,7 +177,7 @@ def largest(left: Loaded, right: Loaded, pairs: Indices, starts: Indices, k_max:
 
 
 def entries(left: Loaded, right: Loaded, pairs: Indices, starts: Indices, k_max: Indices) -> Floats:
-    """Return the largest information, [orientation, pair, step, k], as `reference.entries` does."""
+    """Return the largest information, [orientation, pair, step, k], like `reference.entries`."""
     with _stream():
         bits = _bits(left, right, _pairs(pairs), starts, k_max)
         return np.asarray(bits.get(), np.float64)
@@ -215,9 +215,9 @@ def reached(
     orders: Any,
     slack: float,
 ) -> NDArray[np.int64]:
-    """Count in how many orders of one variable's records a pair has the sum that it really has.
+    """Count the orders of one variable's records in which a pair reaches its observed sum.
 
-    ``orders`` come from `permutations`. Sums that fall short of it by no more than ``slack`` count.
+    ``orders`` come from `permutations`. Sums up to ``slack`` below the observed one count too.
     """
     cupy, at_once = _cupy(), _at_once(k_max)
     counts = np.empty(len(pairs), np.int64)
@@ -243,7 +243,7 @@ def permutations(orders: Iterator[Indices]) -> Any:
 
 
 def _at_once(k_max: Indices) -> int:
-    """Return of how many pairs all entries may be held."""
+    """Return the number of pairs whose entries fit in memory."""
     return max(WORKSPACE // (8 * len(k_max) * (int(max(k_max)) + 1)), 1)
 
 
@@ -255,7 +255,7 @@ def _summaries(
     columns: Sequence[int],
     orders: Any = None,
 ) -> Any:
-    """Return [largest or sum, pair] of entries; with orders, all pairs come once for each."""
+    """Return [largest or sum, pair] of entries; with several orders, all pairs repeat for each."""
     bits = _bits(left, right, pairs, *plan, orders)
     count, steps, width = bits.shape[1:]
     both = _cupy().empty((2, count), np.float32)
@@ -285,7 +285,7 @@ def _search(
     bits: Any = None,
     orders: Any = None,
 ) -> None:
-    """Start the searches of every group of steps, those that take longest first."""
+    """Start the search of every group of steps, the longest first."""
     (starts, k_max), groups = plan, len(plan[0]) - 1
     left, right = _alike(left, right)
     columns = np.maximum(left.columns, right.columns)
@@ -309,7 +309,7 @@ def _search(
 
 
 def _alike(left: Loaded, right: Loaded) -> tuple[Loaded, Loaded]:
-    """Return both with parts of one type, the wider one."""
+    """Return both with parts of the same type, the wider one."""
     if left.arrays[0].dtype == right.arrays[0].dtype:
         return left, right
     return _widened(left), _widened(right)
@@ -321,7 +321,7 @@ def _widened(axes: Loaded) -> Loaded:
 
 
 def _header(arrays: tuple[Any, ...]) -> Any:
-    """Return where arrays are, and how long a row of edges is."""
+    """Return the addresses of the arrays, and the length of a row of edges."""
     where = [own.data.ptr for own in arrays]
     return _cupy().asarray(np.array([*where, arrays[2].shape[1]], np.int64))
 
@@ -335,7 +335,7 @@ def _launch(sizes: Sizes, pairs: int, task: tuple[Any, ...], part: str) -> None:
 
 
 def _launch_long(sizes: Sizes, pairs: int, task: tuple[Any, ...], cells: int, part: str) -> None:
-    """Search in global memory, with as many blocks as there is room for."""
+    """Search in global memory, with as many blocks as fit."""
     items = 2 * pairs * (sizes.last - sizes.first)
     blocks = max(min(items, 2048, WORKSPACE // (4 * cells)), 1)
     space = _cupy().empty(blocks * cells, np.float32)
@@ -351,43 +351,41 @@ def _integers(values: Any) -> Any:
 
 
 def _part(axes: Loaded) -> str:
-    """Return the type of a part, as the compiler has it."""
+    """Return the C type of a part."""
     return "unsigned short" if axes.arrays[0].dtype == np.uint16 else "int"
 
 
 @cache
 def _function(name: str, part: str, *constants: str) -> Any:
-    """Compile a kernel, or find it in CuPy's cache."""
+    """Compile a kernel, or load it from CuPy's cache."""
     options = ("--std=c++17", f"-DPART={part}", *constants)
     return _cupy().RawModule(code=SOURCE.read_text(), options=options).get_function(name)
 
 
 def problem() -> tuple[str, str] | None:
-    """Say why there is no GPU to be used, and what to do about it; None where there is one."""
+    """Return why no GPU can be used, and what to do about it; None if one can."""
     try:
         cupy = _cupy()
     except ImportError as error:
         remedy = 'install it: pip install "dpmic[cuda]"'
-        return f"CuPy is not installed, or cannot be loaded ({_line(error)})", remedy
+        return f"CuPy is not installed or cannot be loaded ({_line(error)})", remedy
     try:
         if not cupy.cuda.runtime.getDeviceCount():
-            raise RuntimeError("no device")
+            raise RuntimeError("there is no device")
         cupy.zeros(1).get()
-    except Exception as error:  # of the driver: none, too old, no device, no memory, no right
-        remedy = (
-            "look whether nvidia-smi lists a GPU, and whether its driver is as new as CuPy's CUDA"
-        )
+    except Exception as error:  # from the driver: missing, too old, no device, memory or permission
+        remedy = "check that nvidia-smi lists a GPU, and that its driver is as new as CuPy's CUDA"
         return f"no GPU can be used ({_line(error)})", remedy
     return None
 
 
 def _line(error: Exception) -> str:
-    """Return the first line of what an error says."""
+    """Return the first line of an error message."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def free_memory() -> int:
-    """Return how many bytes of the device's memory are free."""
+    """Return the free bytes of the device's memory."""
     return int(_cupy().cuda.runtime.memGetInfo()[0])
 
 
@@ -400,7 +398,7 @@ def _cupy() -> Any:
 
 @lru_cache(maxsize=1)
 def _shared_memory() -> int:
-    """Return how many bytes of shared memory a block may have."""
+    """Return the bytes of shared memory that a block may have."""
     limit = _cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     return int(limit)
 
@@ -409,7 +407,7 @@ _own = threading.local()
 
 
 def _stream() -> Any:
-    """Return the stream of this thread, in which transfers and kernels of others do not wait."""
+    """Return this thread's stream, whose work does not wait for that of other threads."""
     if not hasattr(_own, "stream"):
         _own.stream = _cupy().cuda.Stream(non_blocking=True)
     return _own.stream

@@ -1,28 +1,29 @@
-// The search of tiled.py on a GPU, in float32: the largest information of every step of a group.
+// Search many pairs on a GPU, in float32: the largest information of every step of a group.
 //
-// PART is the type of a part of a record. `search` is compiled for the constants of one group of
+// PART is the type of a record's part. `search` is compiled for the constants of one group of
 // steps:
 //   KM     the most rows of a grid
-//   CHUNKS so many times 32 ends of rows are enough for every master of the group
-//   KEPT   ends that a table has: a multiple of 16, as few as are enough
-//   WARPS  warps of a block, each with steps of its own
-//   SPLIT  1 where a block counts on the cuts of its own steps, not on those of the group
+//   CHUNKS the chunks of 32 ends of rows that cover every master of the group
+//   KEPT   the ends in a table: a multiple of 16, as few as possible
+//   WARPS  warps of a block; each searches its own steps
+//   SPLIT  1 if a block counts on the cuts of its own steps only, not on those of the group
 //
-// There a block has one pair in one orientation. Its warps count the records in (column, master row)
+// A block has one pair in one orientation. Its warps count the records in (column, master row)
 // once, cumulate, and take the columns of each step as differences. The rows of the dynamic
-// programme lie in registers: lane = end, one register for each k and chunk of ends.
+// programme are in registers: lane = end, one register for each k and chunk of ends.
 //
-// Values of x log2 x are of counts divided by a power of 2 near their size, which makes sums, and so
-// rounding, small. What that adds does not depend on where rows are cut: n times a logarithm.
+// x log2 x is computed for counts divided by a power of 2 near their size, which keeps sums, and so
+// rounding errors, small. What that adds does not depend on the cuts: it is n times a logarithm.
 //
-// Without KM the rest is compiled: `search_long`, for masters that neither registers nor shared
+// Without KM the rest is compiled: `search_long`, for masters that fit neither in registers nor in
+// shared memory, and `summarise`.
 // memory hold, and `summarise`.
 
 #define ALL 0xffffffffu
 #define TINY 1e-30f
 #define NEVER -1e30f
 
-struct Axes {  // as records.CutAxes, see there
+struct Axes {  // the arrays of records.CutAxes, described there
   const PART* parts;          // [axis, group, record]
   const int* sizes;           // [axis, group]
   const int* edges;           // [axis, width]
@@ -39,7 +40,7 @@ struct Task {  // the same for all blocks
   long long pairs;
 };
 
-// There are `given` pairs; with several orders of records, all pairs come once for each.
+// There are `given` pairs; with several orders of records, all pairs repeat for each order.
 #define TASK                                                                                    \
   const Axes *left, const Axes *right, const int2 *pairs, const int *shuffled,                  \
       const int *k_max, int n, int groups, int steps, int group, int first, int last, int most, \
@@ -58,7 +59,7 @@ __device__ __forceinline__ float add_f(float sum, float x) {
   return fmaf(x, log2_fast(fmaxf(x, TINY)), sum);
 }
 
-// An integer below 2^23; conversions would take the unit that logarithms need.
+// An integer below 2^23; conversions would occupy the unit that computes logarithms.
 __device__ __forceinline__ float as_float(int count) {
   return __int_as_float(count | 0x4b000000) - 8388608.0f;
 }
@@ -73,11 +74,11 @@ __device__ __forceinline__ float largest_of(float value) {
   return value;
 }
 
-// c log2(n / c): added up over the parts of n records, n times their entropy.
+// c log2(n / c): summed over the parts of n records, n times their entropy.
 __device__ __forceinline__ float surprise(float c, int n) { return c > 0 ? c * log2f(n / c) : 0.0f; }
 
-// The exponent of a power of 2 near the usual size of a part, at least 0. By entropy: where most
-// records lie in one part, that one counts.
+// The exponent of a power of 2 near the usual size of a part, at least 0. It derives from the
+// entropy: if most records are in one part, that part's size counts.
 __device__ __forceinline__ int exponent(int n, float entropy) {
   return max((int)rintf(log2f((float)n) - entropy), 0);
 }
@@ -86,7 +87,7 @@ __device__ __forceinline__ float power(int exponent) {
   return __int_as_float((exponent + 127) << 23);
 }
 
-// What information has besides the sum over rows, and the factor of that sum.
+// What information contains besides the sum over rows, and the factor of that sum.
 struct Constant {
   float factor, added;
   __device__ float bits(float sum) const { return fmaxf(fmaf(sum, factor, added), 0.0f); }
@@ -101,18 +102,18 @@ __device__ __forceinline__ void keep(float* scores, float* bits, long long pair,
   if (k > task.k_max[step]) return;
   if (bits)
     bits[((turn * task.pairs + pair) * task.steps + step) * (task.most + 1) + k] = value;
-  else  // floats that are not negative have the order of their bits
+  else  // non-negative floats are ordered like their bits
     atomicMax((int*)scores + pair, __float_as_int(fminf(value / log2f((float)k), 1.0f)));
 }
 
 #ifdef KM
 #define ENDS (32 * CHUNKS)
-#define ROW (KEPT % 32 ? KEPT : KEPT + 16)  // neighbouring rows on other banks
+#define ROW (KEPT % 32 ? KEPT : KEPT + 16)  // puts neighbouring rows in different banks
 #ifndef TWO
 #define TWO (KM * CHUNKS <= 30)
 #endif
 
-// Cumulate counts along one axis, eight at a time: loads do not wait for each other.
+// Cumulate counts along one axis, eight at a time, so that loads do not wait for each other.
 __device__ __forceinline__ void cumulate(int* first, int count, int stride) {
   int sum = 0, i = 0;
   for (; i + 8 <= count; i += 8, first += 8 * stride) {
@@ -125,7 +126,7 @@ __device__ __forceinline__ void cumulate(int* first, int count, int stride) {
   for (; i < count; i++, first += stride) *first = sum += *first;
 }
 
-// Number the parts between the cuts of the block's own steps; the first warp does it.
+// Number the parts between the cuts of the block's own steps, in the first warp.
 __device__ int number_parts(int* place, const int* edges, int count, int parts) {
   int tid = threadIdx.y * 32 + threadIdx.x;
   for (int i = tid; i <= parts; i += 32 * WARPS) place[i] = 0;
@@ -145,7 +146,7 @@ __device__ int number_parts(int* place, const int* edges, int count, int parts) 
   return place[parts];
 }
 
-// k = 2 needs the sums of both rows for each cut, and no programme.
+// k = 2 needs the sums of both rows for each cut, but no dynamic programme.
 __device__ __forceinline__ float best_of_two(const int* table, int stride, const int* edges,
                                              int columns, int rows, int n, int cell, int total) {
   const int lane = threadIdx.x;
@@ -171,9 +172,9 @@ __device__ __forceinline__ float best_of_two(const int* table, int stride, const
 }
 
 #if KM > 2
-// The cumulated counts of a step's columns, and before them of all records, from the table's.
-// The last end is the last of the master; before the first one there are empty ones. An empty
-// column makes their number even.
+// The cumulated counts of a step's columns and, before them, of all records, from those of the
+// table. The last end is the last of the master; the ends before the first are empty. An empty
+// column makes the number of columns even.
 __device__ __forceinline__ void lay(float* counts, const int* table, int stride, const int* edges,
                                     int columns, int rows, int cell, int total) {
   for (int j = 0; j <= (columns | 1); j++) {
@@ -193,8 +194,8 @@ __device__ __forceinline__ void lay(float* counts, const int* table, int stride,
   }
 }
 
-// w(s, t) for four starts s and some ends t, 32 apart: the sum over every column, or over every
-// other one. The first is weighted.
+// w(s, t) for four starts s and several ends t, 32 apart: the sum over every column or over every
+// second one. The first column is weighted.
 template <int EVERY, int AT_ONCE>
 __device__ __forceinline__ void weigh(float w[AT_ONCE][4], const float* row, int columns, int start,
                                       int end, float weight) {
@@ -220,12 +221,12 @@ __device__ __forceinline__ void weigh(float w[AT_ONCE][4], const float* row, int
 
 typedef float Best[KM][CHUNKS];  // [k - 1, chunk of ends]
 
-// The end that a lane has in a chunk; the first ends of all may not be kept, since none is used.
+// A lane's end in a chunk; the very first ends may be missing, since none is used.
 __device__ __forceinline__ int end_of(int chunk, int lane) {
   return chunk == 0 ? max(lane, ENDS - KEPT) : 32 * chunk + lane;
 }
 
-// Try a start for all ends of a chunk; with KM rows only the last end counts.
+// Try a start for all ends of a chunk; with KM rows only the last end matters.
 __device__ __forceinline__ void extend(Best& best, const float a[KM - 1][4], float w, int i,
                                        int chunk) {
 #pragma unroll
@@ -234,8 +235,8 @@ __device__ __forceinline__ void extend(Best& best, const float a[KM - 1][4], flo
       best[k][chunk] = fmaxf(best[k][chunk], a[k - 1][i] + w);
 }
 
-// Try four starts for the ends of their own chunk: each may end where the next one begins. In
-// the second half of a chunk half of the lanes have no end, and take every other column instead.
+// Try four starts for the ends of their own chunk: each may end where the next one begins. In the
+// second half of a chunk, half of the lanes have no end, and take every second column instead.
 __device__ __forceinline__ void within(Best& best, float a[KM - 1][4], const float* counts,
                                        int columns, int chunk, int begin, float weight) {
   const int lane = threadIdx.x, first = 32 * chunk, end = end_of(chunk, lane);
@@ -257,7 +258,7 @@ __device__ __forceinline__ void within(Best& best, float a[KM - 1][4], const flo
   }
 }
 
-// Try four starts for the ends of some later chunks.
+// Try four starts for the ends of several later chunks.
 template <int AT_ONCE>
 __device__ __forceinline__ void beyond(Best& best, const float a[KM - 1][4], const float* counts,
                                        int columns, int start, int chunk, float weight) {
@@ -269,7 +270,7 @@ __device__ __forceinline__ void beyond(Best& best, const float a[KM - 1][4], con
     for (int i = 0; i < 4; i++) extend(best, a, w[d][i], i, chunk + d);
 }
 
-// The most that 1 .. KM rows add up to, in the last lane of the last chunk.
+// The largest sums of 1 .. KM rows, in the last lane of the last chunk.
 __device__ __forceinline__ void programme(Best& best, const float* table, int columns, int rows,
                                           float weight) {
   const float* counts = table - (ENDS - KEPT);
@@ -287,11 +288,11 @@ __device__ __forceinline__ void programme(Best& best, const float* table, int co
   for (int c = 0; c < CHUNKS; c++) {
     for (int begin = 0; begin < 32; begin += 4) {
       int start = 32 * c + begin;
-      if (start + 4 <= ENDS - rows) continue;  // empty so far
+      if (start + 4 <= ENDS - rows) continue;  // still empty
       float a[KM - 1][4];
       within(best, a, counts, columns, c, begin, weight);
 #pragma unroll
-      for (int d = c + 1; d < CHUNKS; d += 2)  // two at a time, where registers allow it
+      for (int d = c + 1; d < CHUNKS; d += 2)  // two at a time, if registers suffice
         if (TWO && d + 1 < CHUNKS) {
           beyond<2>(best, a, counts, columns, start, d, weight);
         } else {
@@ -332,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
   __syncthreads();
   const PART* column = fixed.parts + (u * groups + g) * n;
   const PART* row = free.master_parts + (v * groups + g) * n;
-  for (int i = tid; i < n; i += 8 * 32 * WARPS) {  // eight loads do not wait for each other
+  for (int i = tid; i < n; i += 8 * 32 * WARPS) {  // so that eight loads overlap
     int c[8], r[8];
 #pragma unroll
     for (int e = 0; e < 8; e++) {
@@ -379,7 +380,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     programme(best, counts, columns, rows, -power(total - cell));
     float most = NEVER;
 #pragma unroll
-    for (int k = 2; k <= KM; k++) {  // more rows than there are are worth what all of them are
+    for (int k = 2; k <= KM; k++) {  // more rows than the master has do not add information
       most = fmaxf(most, best[k - 1][CHUNKS - 1]);
       if (lane == 31) keep(scores, bits, pair, turn, step, k, rest.bits(most), task);
     }
@@ -390,7 +391,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
 
 #define THREADS 128
 
-// The column that a part lies in: the last edge at or below it.
+// The column of a part: the last edge at or below it.
 __device__ int column_of(const int* edges, int columns, int part) {
   int low = 0, high = columns - 1;
   while (low < high) {
@@ -400,14 +401,14 @@ __device__ int column_of(const int* edges, int columns, int part) {
   return low;
 }
 
-// w(s, t) of columns cumulated in rows of a table; the first of them is of all records.
+// w(s, t) of columns cumulated in rows of a table, the first of which is of all records.
 __device__ float weight_of(const float* counts, int columns, int width, int s, int t, float weight) {
   float w = weight * f(counts[t] - counts[s]);
   for (int j = 1; j <= columns; j++) w = add_f(w, counts[j * width + t] - counts[j * width + s]);
   return w;
 }
 
-// Count the records of one step in [column, end], columns from 1 on, and cumulate.
+// Count the records of one step in [column, end], with columns from 1 on, and cumulate.
 __device__ void count_long(float* counts, const PART* column, const PART* row, const int* order,
                            const int* edges, int columns, int rows, int n) {
   const int width = rows + 1;
@@ -430,7 +431,7 @@ __device__ void count_long(float* counts, const PART* column, const PART* row, c
   __syncthreads();
 }
 
-// One step of one pair at a time, in a workspace of the block's own in global memory.
+// One step of one pair at a time, in the block's own workspace in global memory.
 extern "C" __global__ void __launch_bounds__(THREADS)
     search_long(TASK, float* workspace, long long words) {
   const Task task = TASK_GIVEN;
@@ -493,8 +494,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// MIC and TIC of each pair from the information [orientation, pair, step, k]. A step fixes
-// `columns`, at least as many as it has rows; both orientations have the entries of as many.
+// MIC and TIC of each pair from the information [orientation, pair, step, k]. A step fixes at
+// least as many `columns` as it has rows; the two orientations share the square grids.
 extern "C" __global__ void summarise(const float* bits, const int* columns, const int* k_max,
                                      int steps, int most, long long pairs, float* mic, float* tic) {
   const long long pair = blockIdx.x * (long long)blockDim.y + threadIdx.y;

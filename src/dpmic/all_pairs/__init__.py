@@ -1,1 +1,1 @@
-"""Scores of tables: every pair of columns, streamed to a file and resumed from it."""
+"""Scores of whole tables: all pairs of columns, saved to a file as they are finished."""

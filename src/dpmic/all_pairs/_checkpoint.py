@@ -1,9 +1,9 @@
-"""The Parquet file that long work streams to and resumes from.
+"""The Parquet file to which long work is saved, and from which it resumes.
 
-While work goes on, finished pairs lie in the folder ``<path>.parts`` as small Parquet files. Each
-is written completely or not at all. When all pairs are finished, ``<path>`` is written in the same
-way, and the folder is removed. Every file says of which table and options its numbers are; those
-of others are never used, and never overwritten.
+During the work, finished pairs are in the folder ``<path>.parts`` as small Parquet files, each of
+which is written completely or not at all. When all pairs are finished, ``<path>`` is written in
+the same way and the folder is removed. Every file records the table and the options it belongs
+to. Files that belong to others are never used and never overwritten.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = 1
-"""To be raised when numbers of earlier versions no longer hold: such files are then refused."""
+"""Raise it when results of earlier versions are no longer valid; their files are then refused."""
 
 PART, SECONDS = 2**16, 20.0
 """A part is written after so many pairs, or so many seconds."""
 
 GROUP = 2**20
-"""Rows of the file that are in memory at once, and that readers find together."""
+"""Rows per row group of the file, which are in memory at once."""
 
 KEY, POSITION = "dpmic", "position"
-ADDED = {"x", "y", "nonlinearity", "qvalue"}  # columns of the file that follow from the others
+ADDED = {"x", "y", "nonlinearity", "qvalue"}  # columns of the file that derive from the others
 ELSEWHERE = "choose another name, or delete it"
 WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
 
 
 class Checkpoint:
-    """What is finished of the scores of a table, on disk.
+    """The finished scores of a table, on disk.
 
-    A context manager: what was added is on disk when it is left, also by Ctrl-C. Only one at a
-    time can be open for a file, where the file system knows locks. For use by one thread.
+    Use it as a context manager: on exit, even by Ctrl-C, everything added is on disk. Only one can
+    be open for a file at a time, if the file system has locks. Use it from one thread.
     """
 
     def __init__(self, path: Path, identity: str, pairs: int) -> None:
         self._path, self._identity, self._pairs = path, identity, pairs
         self._folder = path.with_name(f"{path.name}.parts")
-        self._lock: BinaryIO | None = None  # none is needed where everything is finished
+        self._lock: BinaryIO | None = None  # not needed if everything is finished
         self._buffer: list[tuple[NDArray[np.int64], Arrays]] = []
         self._written = time.monotonic()
 
@@ -62,28 +62,28 @@ class Checkpoint:
     def open(
         cls, path: str | os.PathLike[str], identity: Mapping[str, Any], pairs: int
     ) -> Checkpoint:
-        """Begin, or take up what was begun with the same identity.
+        """Start, or resume work with the same identity.
 
         Parameters
         ----------
         path : str or path
-            The file to be made, ``.parquet``.
+            The file to make, ``.parquet``.
         identity : mapping
-            All that the scores depend on, as JSON can hold it: names, n, options, a hash of the
+            Everything the scores depend on, in JSON types: names, n, options, a hash of the
             values.
         pairs : int
-            How many pairs there are.
+            The number of pairs.
 
         Raises
         ------
         ParameterError
-            If the file cannot be written, is of another identity, or is being made right now.
+            If the file cannot be written, has another identity, or is in use by another process.
         """
         text = json.dumps({"format": FORMAT, **identity}, sort_keys=True)
         checkpoint = cls(_target(path), text, pairs)
         if not checkpoint._path.exists():
             checkpoint._begin()
-        if checkpoint._path.exists():  # also when another process has made it just now
+        if checkpoint._path.exists():  # another process may have made it just now
             checkpoint._release()
             checkpoint._refuse_others([checkpoint._path], strict=True)
             checkpoint._tidy()
@@ -98,7 +98,7 @@ class Checkpoint:
         for part in self._parts():
             table = _read(part) if _identity(part) == self._identity else None
             if table is None or not self._fits(table, columns):
-                continue  # damaged: its pairs are computed again
+                continue  # damaged: compute its pairs again
             positions = table.pop(POSITION)
             done[positions] = True
             for name, values in table.items():
@@ -107,9 +107,9 @@ class Checkpoint:
         return {POSITION: np.flatnonzero(done), **finished}
 
     def add(self, positions: NDArray[np.integer[Any]], columns: Mapping[str, NDArray[Any]]) -> None:
-        """Keep finished pairs; they are on disk after a part is full, or after some seconds.
+        """Keep finished pairs; they are on disk when a part is full, or after some seconds.
 
-        Columns are called as in the file: mic, tic, records, pvalue.
+        Columns are named as in the file: mic, tic, records, pvalue.
         """
         numbers = {name: np.array(values) for name, values in columns.items()}
         self._buffer.append((np.array(positions, np.int64), numbers))
@@ -132,18 +132,18 @@ class Checkpoint:
         name = f"part-{max(taken, default=0) + 1:06}.parquet"
         table = pyarrow.table(columns)
         self._write(self._folder / name, table.schema, [table])
-        # Only now: an interrupt before this writes them twice, and loses none.
+        # Clear it only now: an interrupt before this writes pairs twice, but loses none.
         del self._buffer[: len(added)]
 
     def finish(self, result: Pairwise) -> None:
-        """Write the file with all pairs and remove the parts; nothing where it is there."""
+        """Write the file with all pairs and remove the parts, unless the file exists."""
         if self._lock is None:
             return
         if self._path.exists():
             raise _refusal(
                 self._path,
-                "another program has made it meanwhile",
-                "move it and ask again: what is finished is kept beside it",
+                "another program has made this file meanwhile",
+                "move it and repeat the call: finished pairs are kept beside it",
             )
         tables = _groups(result)
         first = next(tables)
@@ -160,19 +160,19 @@ class Checkpoint:
             self.flush()
         except DpmicError:
             if kind is None:
-                raise  # else the first failure says more
+                raise  # otherwise the first error is more useful
         finally:
             self._release()
 
     def _begin(self) -> None:
-        """Lock the folder and look at what it holds."""
+        """Lock the folder and read what it contains."""
         try:
             self._lock = _io.lock_folder(self._folder)
             for leftover in self._folder.glob("*.tmp"):
                 leftover.unlink()
         except BlockingIOError:
-            remedy = "wait until it is done, or choose another name"
-            raise _refusal(self._path, "another process is making it", remedy) from None
+            remedy = "wait until it has finished, or choose another name"
+            raise _refusal(self._path, "another process is writing it", remedy) from None
         except OSError as error:
             self._release()
             raise _unwritable(self._folder, error) from None
@@ -183,19 +183,19 @@ class Checkpoint:
             raise
 
     def _release(self) -> None:
-        """Let others work."""
+        """Release the lock."""
         if self._lock is not None:
             _io.unlock_folder(self._lock, self._folder)
             self._lock = None
 
     def _discard(self) -> None:
-        """Remove the parts, which the file has made needless."""
+        """Remove the parts, which the finished file replaces."""
         for part in self._parts():
             if _identity(part) in (self._identity, None):
                 part.unlink()
 
     def _tidy(self) -> None:
-        """Remove the parts that a process left when it ended right after making the file."""
+        """Remove parts left by a process that ended right after writing the file."""
         if self._folder.is_dir():
             with suppress(OSError):
                 self._lock = _io.lock_folder(self._folder)
@@ -206,7 +206,7 @@ class Checkpoint:
         return sorted(self._folder.glob("part-*.parquet"))
 
     def _refuse_others(self, files: Iterable[Path], *, strict: bool = False) -> None:
-        """Refuse files of another identity, and with strict those of none."""
+        """Refuse files of another identity and, if strict, files without one."""
         for file in files:
             stored = _identity(file)
             if stored is None and strict:
@@ -219,7 +219,7 @@ class Checkpoint:
         """Return the numbers of the finished file."""
         columns = _read(self._path)
         if columns is None or any(v.size != self._pairs for v in columns.values()):
-            raise _refusal(self._path, "it is damaged", "delete it, and ask again")
+            raise _refusal(self._path, "it is damaged", "delete it, and repeat the call")
         return {POSITION: np.arange(self._pairs), **columns}
 
     def _fits(self, table: Arrays, columns: Arrays) -> bool:
@@ -244,7 +244,7 @@ class Checkpoint:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """Return the real path of a file that can be written, or exists already."""
+    """Return the real path of a file that can be written, or that exists."""
     try:
         target = Path(os.path.realpath(os.fsdecode(path)))
     except (TypeError, ValueError):
@@ -254,7 +254,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
             "pass a file's path, such as 'mic.parquet'",
         ) from None
     if target.suffix.lower() != ".parquet":
-        raise _refusal(target, "the file is of the Parquet kind", "let its name end in .parquet")
+        raise _refusal(target, "the file will be a Parquet file", "end its name in .parquet")
     if target.is_dir():
         raise _refusal(target, "it is a folder", "pass the path of a file in it")
     if not target.parent.is_dir():
@@ -267,12 +267,12 @@ def _refusal(path: Path, reason: str, remedy: str) -> ParameterError:
 
 
 def _unwritable(path: Path, error: OSError) -> ParameterError:
-    remedy = "choose another folder, or see to this one and ask again: what is finished is kept"
+    remedy = "repair the folder or choose another, and repeat the call: finished pairs are kept"
     return _refusal(path, f"it cannot be written ({error.strerror or error})", remedy)
 
 
 def _identity(path: Path) -> str | None:
-    """Return what a file says it is of; None where it is damaged or says nothing."""
+    """Return the identity stored in a file; None if it is damaged or has none."""
     from pyarrow import ArrowException, parquet
 
     try:
@@ -285,7 +285,7 @@ def _identity(path: Path) -> str | None:
 
 
 def _read(path: Path) -> Arrays | None:
-    """Return the columns of numbers of a file, or None where it is damaged."""
+    """Return the columns of numbers of a file, or None if it is damaged."""
     from pyarrow import ArrowException, parquet
 
     try:
@@ -298,7 +298,7 @@ def _read(path: Path) -> Arrays | None:
 
 
 def _groups(result: Pairwise) -> Iterator[pyarrow.Table]:
-    """Return the rows of the file, some at a time, with names as categories."""
+    """Yield the rows of the file, some at a time, with names as categories."""
     import pyarrow
 
     names = {"x": pyarrow.array(result.names, pyarrow.string())}
@@ -312,7 +312,7 @@ def _groups(result: Pairwise) -> Iterator[pyarrow.Table]:
 
 
 def _differences(stored: str, wanted: str) -> str:
-    """Say what of one identity is not as in another."""
+    """Describe how one identity differs from another."""
     one, other = _flat(json.loads(stored)), _flat(json.loads(wanted))
     differences = []
     for name in sorted(one.keys() | other.keys()):
@@ -326,7 +326,7 @@ def _differences(stored: str, wanted: str) -> str:
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the members of mappings beside the rest."""
+    """Flatten nested mappings by one level."""
     flat: dict[str, Any] = {}
     for name, value in identity.items():
         flat |= value if isinstance(value, dict) else {name: value}

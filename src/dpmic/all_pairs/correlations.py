@@ -1,4 +1,4 @@
-"""Pearson's and Spearman's correlation beside MIC, which say how much of a relation is a line."""
+"""Pearson's and Spearman's correlations, which show how much of a relation is linear."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Floats = NDArray[np.float64]
 
 
 class Standardised(NamedTuple):
-    """A column and its ranks, each of mean 0 and length 1; None where they have none."""
+    """A column and its ranks, each with mean 0 and length 1; None if that is impossible."""
 
     values: Floats | None
     ranks: Floats | None
 
     @classmethod
     def of(cls, own: Variable) -> Standardised:
-        """Prepare a column; categories have no correlation, nor has a constant."""
+        """Prepare a column; nominal and constant columns have no correlation."""
         if own.categories is not None:
             return cls(None, None)
         from scipy.stats import rankdata
@@ -28,7 +28,7 @@ class Standardised(NamedTuple):
         return cls(_unit(own.values), _unit(rankdata(own.values)))
 
     def with_(self, other: Standardised) -> tuple[float, float]:
-        """Return Pearson's and Spearman's correlation of two columns; NaN where there is none.
+        """Return Pearson's and Spearman's correlations of two columns; NaN if there is none.
 
         Examples
         --------
@@ -41,11 +41,11 @@ class Standardised(NamedTuple):
 
 
 def _unit(values: Floats) -> Floats | None:
-    """Return values of mean 0 and length 1; None for a constant."""
+    """Return values with mean 0 and length 1; None for a constant."""
     largest = np.abs(values).max()
     if largest == 0 or values.min() == values.max():
         return None
-    scaled = values / largest  # squares of large values would overflow
+    scaled = values / largest  # so that squares of large values do not overflow
     centred = scaled - scaled.mean()
     length = np.sqrt(centred @ centred)
     return None if length == 0 else centred / length

@@ -1,7 +1,7 @@
-"""What scores the pairs of a tile: the kernels of the processor, or those of a GPU.
+"""What scores the pairs of a tile: the kernels of the CPU, or those of a GPU.
 
-Everything else, from reading to results, is the same for both. A device takes cut axes, and pairs
-of them, and returns MIC and TIC. Nothing private comes here: `privacy` may not import this package.
+Everything else, from reading to results, is the same for both. A device takes cut axes and pairs
+of them, and returns MIC and TIC. It never sees private work: `privacy` cannot import this package.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 
 CLOSE = 2e-5
-"""Steps whose best float32 entry is so close to the largest are searched again in float64; it is
-about ten times what was seen to lie between both."""
+"""Steps whose best float32 entry is this close to the largest are searched again in float64.
+This is about ten times the largest difference ever observed between the two."""
 
 SLACK = 1e-5
-"""A float32 TIC this close to the observed one counts as equal to it: no p-value is too small."""
+"""A float32 TIC this close to the observed one counts as equal: no p-value is too small."""
 
 
 class Processor(Protocol):
-    """What the pairs of a tile are scored with."""
+    """What scores the pairs of a tile."""
 
-    exact: bool  # whether scores have the bits that float64 gives them
-    tests: bool  # whether it has p-values, too
+    exact: bool  # whether scores are bit-identical to those of float64
+    tests: bool  # whether it also computes p-values
     tile: int  # the most columns of a tile, whose pairs are listed
 
     def seconds(self, lookups: float, counted: float) -> float:
-        """Return about how long a pair takes, by values of f and times that a record is counted."""
+        """Estimate the time per pair from the values of f and how often a record is counted."""
 
     def loaded(self, key: object, cut: Callable[[], CutAxes]) -> Any:
-        """Return columns in the device's memory; what was loaded for a key may be kept."""
+        """Return columns in the device's memory; they may be kept under the key."""
 
     def largest(self, left: Any, right: Any, pairs: Pairs, plan: Steps, n: int) -> Floats:
         """Return the MIC of each pair."""
@@ -59,28 +59,28 @@ class Processor(Protocol):
     def pvalues(
         self, left: Any, right: Any, pairs: Pairs, plan: Steps, n: int, draws: Draws
     ) -> Floats:
-        """Return p-values by TIC, where the device has them."""
+        """Return p-values by TIC, if the device computes them."""
 
 
 class Draws(NamedTuple):
-    """How many permutations, and from which seed."""
+    """The number of permutations, and their seed."""
 
     permutations: int
     seed: int
 
     def orders(self, n: int) -> Iterator[NDArray[np.int64]]:
-        """Draw orders of n records."""
+        """Yield random orders of n records."""
         generator = np.random.default_rng(self.seed)
         return (generator.permutation(n) for _ in range(self.permutations))
 
 
 class Cpu:
-    """The kernels of the processor, in float64."""
+    """The kernels of the CPU, in float64."""
 
     exact, tests, tile = True, False, 256
 
     def seconds(self, lookups: float, counted: float) -> float:
-        """Return about how long a pair takes."""
+        """Estimate the time per pair."""
         return lookups * 0.5e-9 + counted * 3e-9 + 20e-6
 
     def loaded(self, key: object, cut: Callable[[], CutAxes]) -> CutAxes:
@@ -88,10 +88,10 @@ class Cpu:
         return cut()
 
     def largest(self, left: CutAxes, right: CutAxes, pairs: Pairs, plan: Steps, n: int) -> Floats:
-        """Return the MIC of each pair by a search that leaves out what cannot win.
+        """Return the MIC of each pair, by a search that skips what cannot win.
 
-        Its time depends on the data: nothing private may use it (``tests/test_architecture.py``).
-        Steps with more rows than columns will not do.
+        Its time depends on the data, so private code must not use it
+        (``tests/test_architecture.py``). Steps with more rows than columns are not supported.
         """
         layout = plan.layout
         logs = np.log2(np.maximum(np.arange(layout.rows.max() + 1), 1))
@@ -108,21 +108,21 @@ class Cpu:
         return np.nanmax(found, (1, 2)), np.nansum(found, (1, 2))
 
     def pvalues(self, *_: Any) -> Floats:
-        """Every test has permutations of its own, or shares them by its null, elsewhere."""
+        """Not used: tests on the CPU draw or share permutations elsewhere."""
         raise NotImplementedError
 
 
 class OnDevice(NamedTuple):
-    """Columns in the memory of a GPU and, where float64 has the last word, in ours."""
+    """Columns in the GPU's memory and, if float64 decides, also in main memory."""
 
     loaded: Any
     cut: CutAxes | None
 
 
 class Gpu:
-    """The kernels of a GPU, in float32; with ``exact`` float64 has the last word.
+    """The kernels of a GPU, in float32; with ``exact``, float64 decides.
 
-    ``kernels`` are those of `dpmic._kernels.cuda`, or what a test has in their place.
+    ``kernels`` are those of `dpmic._kernels.cuda`, or a stand-in for tests.
     """
 
     tests, tile = True, 1024
@@ -136,22 +136,22 @@ class Gpu:
         return _gpu, (self.exact,)
 
     def seconds(self, lookups: float, counted: float) -> float:
-        """Return about how long a pair takes."""
+        """Estimate the time per pair."""
         return lookups * 6e-13 + counted * 2e-12 + 1e-8
 
     @cached_property
-    def _room(self) -> int:
-        """Bytes of the device's memory for columns; the rest is for the work."""
+    def _budget(self) -> int:
+        """Bytes of the GPU's memory for columns; the rest is for the search."""
         return int(self._kernels.free_memory()) // 2
 
     def loaded(self, key: object, cut: Callable[[], CutAxes]) -> OnDevice:
-        """Return columns in the device's memory; the longest unused ones make room."""
+        """Return columns in the GPU's memory; the least recently used ones make room."""
         if key not in self._known:
             axes = cut()
             with _memory():
                 self._known[key] = OnDevice(self._kernels.load(axes), axes if self.exact else None)
-            while sum(own.loaded.nbytes for own in self._known.values()) > self._room:
-                if len(self._known) <= 2:  # both sides of a tile
+            while sum(own.loaded.nbytes for own in self._known.values()) > self._budget:
+                if len(self._known) <= 2:  # the two sides of a tile
                     break
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
@@ -182,9 +182,9 @@ class Gpu:
     def pvalues(
         self, left: OnDevice, right: OnDevice, pairs: Pairs, plan: Steps, n: int, draws: Draws
     ) -> Floats:
-        """Return how often permutations reach the TIC of each pair, which itself counts once.
+        """Return p-values by TIC; the observed TIC itself counts once.
 
-        All pairs have the same permutations, each of which is as good for any of them.
+        All pairs share the same permutations, each of which is valid for any of them.
         """
         layout = plan.layout
         with _memory():
@@ -211,7 +211,7 @@ def _gpu(exact: bool) -> Gpu:
 def _decided(
     bits: Floats, left: CutAxes | None, right: CutAxes | None, pairs: Pairs, plan: Steps, n: int
 ) -> Floats:
-    """Return the MIC that float64 finds among the steps that float32 says may have it."""
+    """Return the MIC, decided in float64 among the steps that float32 leaves as candidates."""
     assert left is not None
     assert right is not None
     layout, mic = plan.layout, np.zeros(len(pairs))
@@ -232,28 +232,28 @@ def _decided(
 
 
 def _of_step(cut: CutAxes, step: int, group: int) -> CutAxes:
-    """Return axes that are cut for one step alone."""
+    """Return axes that are cut for one step only."""
     (parts, sizes, edges, offsets), masters = cut
-    at, ends = [group], [step, step + 1]  # lists, for arrays of their own
+    at, ends = [group], [step, step + 1]  # indexing by lists copies the arrays
     columns = Columns(parts[:, at], sizes[:, at], edges, offsets[:, ends])
     return CutAxes(columns, Masters(masters.parts[:, at], masters.sizes[:, at]))
 
 
 @contextmanager
 def _memory() -> Iterator[None]:
-    """Say what to do where the device's memory is too small."""
+    """Turn a lack of GPU memory into an error with a remedy."""
     try:
         yield
     except MemoryError as error:
         raise DpmicError(
             "device = 'cuda'",
             f"the memory of the GPU is full ({str(error).splitlines()[0]})",
-            with_code("end other programs that use it, or pass `device='cpu'`"),
+            with_code("stop other programs that use it, or pass `device='cpu'`"),
         ) from None
 
 
-def chosen(device: Any, *, exact: bool = False) -> Processor:
-    """Return what does the work; with "auto" the processor where there is no GPU, and say so."""
+def processor(device: Any, *, exact: bool = False) -> Processor:
+    """Return the device; "auto" is the CPU if there is no GPU, with a line on stderr."""
     _validate.choice(device, "device", Device)
     if device == "cpu":
         if exact:
@@ -264,7 +264,7 @@ def chosen(device: Any, *, exact: bool = False) -> Processor:
         return Gpu(exact=exact)
     reason, remedy = problem
     if device == "auto":
-        print(f"dpmic: {reason}; the CPU does it", file=sys.stderr)
+        print(f"dpmic: {reason}; using the CPU", file=sys.stderr)
         return Cpu()
     kind = DependencyError if "CuPy" in reason else DpmicError
     raise kind("device = 'cuda'", reason, with_code(f"{remedy}, or pass `device='cpu'`"))

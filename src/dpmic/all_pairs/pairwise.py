@@ -14,7 +14,7 @@ from dpmic import _validate
 from dpmic._progress import counting
 from dpmic._validate import Categories, Domain, Master
 from dpmic.all_pairs._checkpoint import Checkpoint
-from dpmic.all_pairs.devices import Device, Processor, chosen
+from dpmic.all_pairs.devices import Device, Processor, processor
 from dpmic.all_pairs.significance import MASTER_FACTOR, MOST_CELLS, PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import (
@@ -67,70 +67,70 @@ def pairwise(
 ) -> Pairwise:
     """Score the dependence of every pair of columns of a table.
 
-    Every column is ranked once, pairs are spread over the cores, and where this takes longer
-    than a second a bar on the terminal shows how far it is.
+    Which columns are related, and how strongly? This ranks every column once, spreads the pairs
+    over the cores, and shows a progress bar if it takes longer than a second.
 
     Parameters
     ----------
     table : frame, ndarray, path, stream or CountTable
-        A pandas, polars or pyarrow table, or an array with a row for each record. Columns are
-        numbers, dates or nominal, as for :func:`mice`. For ``micr`` also what is counted in one
-        pass, as for :func:`micr`.
+        A pandas, polars or pyarrow table, or an array with one row per record. Columns may be
+        numbers, dates or nominal, as for :func:`mice`. With ``"micr"`` also data that are counted
+        in one pass, as for :func:`micr`.
     statistic : {"mice", "micr", "mic"}
-        :func:`mice`, :func:`micr` or :func:`mic`.
+        The score: :func:`mice`, :func:`micr` or :func:`mic`.
     bounds : mapping or sequence, optional
-        For ``micr``: ``{"age": (0, 120), ...}`` for the columns that take part, or an interval
-        for each column. A nominal column has a list of categories instead.
+        For ``"micr"``: ``{"age": (0, 120), ...}`` for the columns that take part, or one interval
+        per column. For a nominal column list its categories instead.
     alpha, B, c, master
-        As for :func:`mice`; c is 15 by default, too, or that of a count table. ``mic`` has a
-        master of its own.
+        As for :func:`mice`. A count table brings its own c; ``"mic"`` has its own master.
     tic : bool
-        Whether to return the Total Information Coefficient too. It needs every entry of each
-        characteristic matrix; the largest alone is found sooner.
+        Also return the Total Information Coefficient. It needs every entry of each characteristic
+        matrix, which takes longer than finding the largest.
     pearson : bool
-        Whether to return Pearson's and Spearman's correlation too, and with them MIC less the
-        former squared, ``result.nonlinearity``. Nominal columns have none.
+        Also return Pearson's and Spearman's correlations, and ``result.nonlinearity``: MIC minus
+        the square of Pearson's. Nominal columns have none.
     pvalues : bool
-        Whether to test each pair for independence, as :func:`independence_test` does: TICe with
-        B = 9 and c = 5 against permutations. ``result.qvalues`` and ``result.significant()``
-        allow for the number of pairs.
+        Also test each pair for independence, as :func:`independence_test` does: TICe with B = 9
+        and c = 5 against permutations. ``result.qvalues`` and ``result.significant()`` correct for
+        the number of pairs.
     pooled : bool
-        Whether pairs share permutations where chance gives them the same: those with as many
-        records and the same ties, so all pairs of columns without ties or gaps. Every p-value
-        stays exact. Much faster where many pairs share.
+        Share permutations among pairs with the same null distribution: those with the same number
+        of records and the same ties, and so all pairs of columns without ties or gaps. Every
+        p-value stays exact. This is much faster if many pairs share.
     permutations : int
-        How many each pair is compared with, its own or shared ones.
+        The number of permutations for each pair, or for each shared null.
     test_B, test_c : float
         B and c of the test.
     qvalues : {"bh", "storey"}
-        How p-values are adjusted: by Benjamini and Hochberg, or by Storey, who also estimates
-        how many pairs are independent and so finds more where few are.
+        The correction for many tests: Benjamini and Hochberg's, or Storey's, which also estimates
+        how many pairs are independent and so finds more if few are.
     rng : numpy.random.Generator or int, optional
-        Source of the permutations. With an integer p-values are the same whatever the
-        workers; without any, those that are finished in ``out`` are kept as they are.
+        Source of the permutations. With an integer, p-values do not depend on the workers. Without
+        one, p-values already in ``out`` are kept.
     missing : {"raise", "drop"}
-        Refuse missing values, or leave out, for each pair, the records where one of both is
-        missing; pairs of fewer than four records then score NaN.
+        Refuse missing values, or leave out, for each pair, the records with a missing value in
+        either column. A pair with fewer than four records then scores NaN.
     target : str, optional
-        A column: only its pairs with the others are scored.
+        Score only the pairs of this column with the others.
     workers : int, optional
-        Threads of this process; by default one for each core. Where joblib's ``dask`` backend is
-        active and no number is given, the workers of its cluster do the work, with equal scores.
+        Threads of this process; by default one per core. If joblib's ``dask`` backend is active
+        and no number is given, the workers of its cluster do the work; the scores are the same.
     device : {"cpu", "cuda", "auto"}
-        What scores complete columns of numbers: the CPU, a GPU (``pip install "dpmic[cuda]"``), or
-        the GPU if there is one. Scores of a GPU differ from the CPU's by some millionths, and its
-        pairs share permutations. Other pairs, and ``mic``, are the CPU's in any case.
+        The processor for complete columns of numbers: the CPU, a GPU
+        (``pip install "dpmic[cuda]"``), or the GPU if there is one. A GPU's scores differ from the
+        CPU's by a few millionths, and its pairs share permutations. Other pairs, and ``"mic"``,
+        always use the CPU.
     exact : bool
-        Whether MIC of a GPU is to have the bits that the CPU gives it: the GPU finds the grid
-        sizes that can be the best ones, and the CPU searches these. Slower.
+        Make a GPU's MIC bit-identical to the CPU's: the GPU finds the grid sizes that can be best,
+        and the CPU searches these. Slower.
     out : path, optional
-        A ``.parquet`` file for the scores. Finished pairs are kept beside it while work goes on:
-        the same call takes up what was interrupted, and reads what is finished.
+        A ``.parquet`` file for the scores. Finished pairs are saved beside it during the work:
+        repeat the call to resume after an interruption, or to read the finished scores.
 
     Returns
     -------
     Pairwise
-        ``result.matrix`` is symmetric, with NaN on its diagonal; ``result.top(10)`` are the
+        ``result.matrix`` is symmetric, with NaN on its diagonal; ``result.top(10)`` lists the
         strongest pairs.
 
     Examples
@@ -193,9 +193,9 @@ def cross(
     Parameters
     ----------
     left, right : frame, series or ndarray
-        Two tables with the same records in the same order; a series is a table of one column.
+        Two tables with the same records in the same order; a series is a table with one column.
     bounds : (left, right), optional
-        For ``micr``: the bounds of both tables, each as for :func:`pairwise`.
+        For ``"micr"``: the bounds of both tables, each as for :func:`pairwise`.
     statistic, alpha, B, c, master, tic, pearson, pvalues, pooled, permutations, test_B, test_c
         As for :func:`pairwise`.
     qvalues, rng, missing, workers, device, exact, out
@@ -204,7 +204,7 @@ def cross(
     Returns
     -------
     Pairwise
-        ``result.matrix`` has a row for each column on the left.
+        ``result.matrix`` has one row per left column, and one column per right column.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def cross(
     if one.n != other.n:
         raise InputError(
             f"the left table has {one.n} rows and the right one {other.n}",
-            "each record is a row of both",
+            "each record must be a row of both",
             "pass tables with the same records",
         )
     pairing = Pairing(len(one.names), len(other.names))
@@ -237,20 +237,20 @@ def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
     _validate.choice(statistic, "statistic", Statistic)
     if statistic == "mic" and master != "reshef":
         raise ParameterError(
-            f"master = {safe_repr(master)}", "mic has a master of its own", "leave it out"
+            f"master = {safe_repr(master)}", "mic has its own master", "leave it out"
         )
     return Method(statistic, alpha, B, c, master)
 
 
 def _device(device: Any, exact: Any, method: Method, tic: Any) -> Processor:
-    """Return what does the work."""
+    """Return the device that scores, or refuse the options."""
     if _flag(exact, "exact") and _flag(tic, "tic"):
         remedy = with_code("leave one of them out, or pass `device='cpu'` alone")
-        raise ParameterError("exact", "tic needs every entry, so a GPU would save nothing", remedy)
+        raise ParameterError("exact", "tic needs every entry, so a GPU saves nothing", remedy)
     if method.statistic == "mic" and device == "cuda":
         remedy = with_code("pass `statistic='mice'`, or `device='cpu'`")
-        raise ParameterError("device = 'cuda'", "mic is searched by the CPU alone", remedy)
-    return chosen(device, exact=bool(exact))
+        raise ParameterError("device = 'cuda'", "mic runs on the CPU only", remedy)
+    return processor(device, exact=bool(exact))
 
 
 def _workers(workers: int | None) -> int | None:
@@ -260,7 +260,7 @@ def _workers(workers: int | None) -> int | None:
 def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(
-            f"{name} = {safe_repr(value)}", "this is a switch", "pass True or False"
+            f"{name} = {safe_repr(value)}", f"{name} is a switch", "pass True or False"
         )
     return bool(value)
 
@@ -274,7 +274,7 @@ def _permutation_plan(
     qvalues: Any,
     rng: Any,
 ) -> PermutationPlan | None:
-    """Return the permutations that p-values need, if they are asked for."""
+    """Return the permutations that p-values need, if these are wanted."""
     together = _flag(pooled, "pooled")
     plan = PermutationPlan.of(permutations, rng, pooled=together, B=test_B, c=test_c)
     adjusted = _validate.choice(qvalues, "qvalues", QValues) != "bh"
@@ -292,7 +292,7 @@ def _both(bounds: Any) -> tuple[Any, Any]:
     if bounds is None:
         return None, None
     remedy = "pass ({'age': (0, 120), ...}, {'pay': (0, 5000), ...})"
-    return _validate.two(bounds, "bounds", "each of both tables has bounds of its own", remedy)
+    return _validate.two(bounds, "bounds", "each of the two tables needs bounds", remedy)
 
 
 def _counted(
@@ -318,35 +318,37 @@ def _counted(
 def _needs_records(option: str) -> ParameterError:
     return ParameterError(
         option,
-        "it needs all records, and these come in parts",
+        "it needs all records at once, but these arrive in parts",
         with_code("pass `statistic='micr'` without p-values, or the records in memory"),
     )
 
 
 def _bounded(source: Found, method: Method, bounds: Any) -> tuple[Any, Any]:
-    """Return the columns that take part, and for MICr their intervals."""
+    """Return the columns that take part and, for MICr, their intervals."""
     if method.statistic == "micr":
         if bounds is None:
             raise ParameterError(
                 "bounds",
-                "micr draws its grids between bounds, from what each column means",
+                "micr draws its grids between bounds, from domain knowledge",
                 with_code("pass {'age': (0, 120), ...}, or `statistic='mice'`, which needs none"),
             )
         return (bounded if isinstance(source, Counting) else with_domains)(source, bounds)
     if bounds is not None:
         raise ParameterError(
             "bounds",
-            f"{method.statistic} has none",
+            f"{method.statistic} needs none",
             with_code("leave them out, or pass `statistic='micr'`"),
         )
     return source, (None,) * len(source.names)
 
 
 def _read(source: Source, domains: Domains, missing: Missing) -> Side:
-    """Read the columns; gaps are refused, or left for each pair."""
+    """Read the columns; missing values are refused, or left for each pair to drop."""
     _validate.choice(missing, "missing", Missing)
     if not domains:
-        raise InputError("0 columns", "a pair has two", "pass bounds of one column or more")
+        raise InputError(
+            "0 columns", "a pair needs two columns", "pass bounds of at least one column"
+        )
     columns = read_variables(source, domains, missing=missing)
     n = columns[0].values.size
     if n < LEAST_RECORDS:
@@ -359,7 +361,7 @@ def _read(source: Source, domains: Domains, missing: Missing) -> Side:
 
 
 def _parameters(work: Work, qvalues: QValues) -> dict[str, Any]:
-    """Return what fixes the computation; what is as usual in a test is not said."""
+    """Return the options that fix the computation; usual values of a test are left out."""
     limits, plan = work.limits, work.permutations
     parameters: dict[str, Any] = {"B": limits.B, "c": limits.c, "master": limits.master}
     if work.method.statistic == "micr":
@@ -375,7 +377,7 @@ def _parameters(work: Work, qvalues: QValues) -> dict[str, Any]:
 def _score(
     work: Work, threads: int | None, out: Path | None, rng: object, qvalues: QValues
 ) -> Pairwise:
-    """Do the work, and keep what is finished if a file is named."""
+    """Do the work, and save what is finished if a file is given."""
     pairs = work.pairing.count
     facts: dict[str, Any] = {
         "statistic": work.method.statistic,
@@ -406,31 +408,31 @@ def _score(
 
 
 def _listed(domain: Domain | None) -> list[Any]:
-    """Return what a column can be, as JSON has it."""
+    """Return a domain in JSON types."""
     return list(domain.labels if isinstance(domain, Categories) else domain or ())
 
 
 def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
-    """Return what else the numbers in a file depend on; without a seed any draws will do."""
+    """Return what else the numbers in a file depend on; without a seed any draws are valid."""
     sides = (work.left,) if work.right is work.left else (work.left, work.right)
     plan = work.permutations
     return {
         "data": [side.digest() for side in sides],
         "seed": plan.seed if seeded and plan is not None else None,
         "tic": work.total,
-        # With gaps, B is that of each pair's own records.
+        # With missing values, B depends on each pair's own records.
         "missing": "drop" if work.gaps else "raise",
         "alpha": float(work.method.alpha) if work.gaps and work.method.B is None else None,
-        # Version 0.1 pooled pairs of different nulls, and wrote True.
+        # Version 0.1 pooled pairs with different nulls, and wrote True.
         "pooled": "by null" if plan is not None and plan.pooled else False,
-        # Files of earlier versions say nothing of these.
+        # Files of earlier versions lack these.
         **({"pearson": True} if work.linear else {}),
         **({} if work.device.exact and not work.device_tests else {"device": "cuda"}),
     }
 
 
 def _put(found: Arrays, done: NDArray[np.bool_], columns: Mapping[str, Any], pairs: int) -> None:
-    """Put the numbers of some pairs where they belong."""
+    """Store the numbers of some pairs at their positions."""
     positions = columns["position"]
     done[positions] = True
     for name, values in columns.items():

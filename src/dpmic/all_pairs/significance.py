@@ -1,8 +1,8 @@
-"""The p-values of many pairs: against permutations of their own, or shared by equal nulls.
+"""P-values of many pairs, against permutations of their own or shared by equal nulls.
 
-Under independence the TICe of a pair depends on n and on the ties of both columns alone. Pairs that
-agree in these have the same null, and each p-value stays exact when they share its draws. Pairs
-that differ must not: a binary column scores far less by chance than a continuous one.
+Under independence, the TICe of a pair depends only on n and on the ties in both columns. Pairs
+that agree in these have the same null, and each p-value stays exact if they share its draws. Pairs
+that differ must not share: by chance, a binary column scores far less than a continuous one.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ MOST_CELLS, MASTER_FACTOR = 9, 5
 """B and c of the statistic, as in :func:`dpmic.independence_test`."""
 
 SHUFFLE, DRAW = 3e-9, 10e-6
-"""Seconds for a record of a permutation, and for what else it needs."""
+"""Seconds per record of a permutation, and for the rest of it."""
 
 MEMORY = 2**28
-"""Bytes of the pools that are kept; a pool that had to go is drawn again, bit-identical."""
+"""Bytes of pools to keep; a dropped pool is drawn again, bit-identical."""
 
 
 @dataclass(frozen=True)
 class PermutationPlan:
-    """How many permutations, from which seed, of each pair or of all pairs with the same null.
+    """The number of permutations and their seed, for each pair or for all pairs with equal nulls.
 
     ``B`` and ``c`` are those of the statistic.
     """
@@ -72,7 +72,7 @@ class PermutationPlan:
         return cls(count, seed, pooled, cells, _validate.master_factor(c))
 
     def refined(self, own: Variable) -> RefinedAxis:
-        """Cut a column of numbers for all its tests with others."""
+        """Cut a column of numbers, once for all its tests."""
         return RefinedAxis.of(MassAxis.grouped(own.values), self._limits(own.values.size))
 
     def refined_pair(self, x: Variable, y: Variable) -> tuple[RefinedAxis, RefinedAxis]:
@@ -87,54 +87,54 @@ class PermutationPlan:
         return _validate.limits(n, alpha=None, B=self.B, c=self.c, atoms=n)
 
     def seconds(self, n: int, drawn: float) -> float:
-        """Return about how long a test takes, where ``drawn`` is the share of tests that draw."""
+        """Estimate the time per test, where ``drawn`` is the share of tests that draw."""
         return (1 + self.permutations * drawn) * (n * SHUFFLE + DRAW)
 
 
 class Pool(NamedTuple):
-    """Sorted values of a null, each once, and how many draws reach them; last, none does."""
+    """Distinct values of a null, sorted, and how many draws reach each; the last is 0."""
 
     values: Floats
     reached: NDArray[np.int64]
 
     @classmethod
     def of(cls, drawn: Floats) -> Pool:
-        """Sort draws; columns of few values have few different ones."""
+        """Sort draws; columns with few values have few distinct ones."""
         values, counts = np.unique(drawn, return_counts=True)
         return cls(values, np.append(counts[::-1].cumsum()[::-1], 0))
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """The memory it takes."""
         return self.values.nbytes + self.reached.nbytes
 
     def pvalue(self, observed: float) -> float:
-        """Return the same as :func:`dpmic.statistics.significance.pvalue`, sooner."""
+        """Return the same as :func:`dpmic.statistics.significance.pvalue`, faster."""
         reached = self.reached[np.searchsorted(self.values, observed - TIE)]
         return float((1 + reached) / (1 + self.reached[0]))
 
 
 class Pools:
-    """Draws of every null that was asked for, shared by all tests that have it.
+    """Draws of every null in use, shared by all tests with that null.
 
-    They depend on the seed and on the null alone: whoever draws them, in whatever order and
-    however often, gets the same. So another process is sent none, and draws those it needs.
+    They depend only on the seed and the null, not on who draws them, in which order or how often.
+    So no draws are sent to another process; it makes those it needs.
     """
 
     def __init__(self, plan: PermutationPlan) -> None:
         self._plan, self._lock, self._bytes = plan, Lock(), 0
-        self._known: OrderedDict[bytes, Pool] = OrderedDict()  # the least recently used comes first
+        self._known: OrderedDict[bytes, Pool] = OrderedDict()  # least recently used first
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._plan,)
 
     def pool(self, key: bytes, draw: Callable[[int, np.random.Generator], Floats]) -> Pool:
-        """Return the draws of the null that a key stands for."""
+        """Return the draws of the null with this key."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
-        # Two threads may both draw here: the second one could only wait.
+        # Two threads may both draw here; the second one could only wait anyway.
         name = int.from_bytes(hashlib.sha256(key).digest())
         generator = np.random.default_rng((self._plan.seed, name))
         made = Pool.of(draw(self._plan.permutations, generator))
@@ -154,12 +154,12 @@ class Null:
         self._plan, self._pools = plan, Pools(plan) if plan.pooled else None
 
     def compare(self, x: RefinedAxis, y: RefinedAxis, position: int) -> tuple[float, float]:
-        """Return the TICe of a pair and its p-value; the same whatever the order of work."""
+        """Return the TICe of a pair and its p-value; the order of work does not matter."""
         if self._pools is None:
             generator = np.random.default_rng((self._plan.seed, position))
             statistic = observed(x, y)
             return statistic, pvalue(statistic, null(x, y, self._plan.permutations, generator))
-        one, other = sorted((x, y), key=lambda own: own.pattern)  # TICe has no direction
+        one, other = sorted((x, y), key=lambda own: own.pattern)  # TICe is symmetric
         statistic = observed(one, other)
         pool = self._pools.pool(
             one.pattern + other.pattern,

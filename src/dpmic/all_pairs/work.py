@@ -1,6 +1,6 @@
 """The scores of many pairs: tiles, pieces of work, and the workers that do them.
 
-The workers are threads of this process, or those of a Dask cluster.
+The workers are threads of this process or those of a Dask cluster.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ Scored = tuple[Places, dict[str, NDArray[Any]]]
 Piece = Callable[[], Scored]
 
 SECONDS = 0.05
-"""How long a piece may take, as far as that can be foreseen: Ctrl-C waits for it."""
+"""The target time of a piece, in seconds: Ctrl-C waits for one."""
 
 TILE_SECONDS = 1.0
-"""About how long a worker of a cluster is left alone with a tile: it costs some milliseconds."""
+"""The target time of a tile on a cluster, in seconds: sending one takes milliseconds."""
 
 STREAMS = 3
-"""Threads that keep a GPU busy: one copies columns or hands out scores while others wait for it."""
+"""Threads that keep a GPU busy: some copy columns or pass on scores while others wait for it."""
 
 COUNTED_LOOKUP, COUNTED_STEP = 10e-9, 100e-6
-"""Of a count table: seconds for a value of f, and for what else a step needs, roughly."""
+"""For a count table, roughly: seconds for a value of f, and for the rest of a step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Columns of a table as they were read, and for MICr what each can be."""
+    """Columns of a table as they were read and, for MICr, their domains."""
 
     names: tuple[str, ...]
     columns: tuple[Variable, ...]
@@ -66,7 +66,7 @@ class Side:
 
     @cached_property
     def complete(self) -> NDArray[np.bool_]:
-        """Which columns have no gap."""
+        """Which columns have no missing values."""
         return np.array([not np.isnan(own.values).any() for own in self.columns])
 
     @cached_property
@@ -94,21 +94,21 @@ class Side:
 
 
 class Tile(NamedTuple):
-    """Columns of both sides, and which of the pairs between them are to be scored."""
+    """Columns of both sides, and the pairs between them that are to be scored."""
 
     rows: range
     columns: range
-    left: NDArray[np.bool_] | None  # None: all, so that most tiles are a few bytes on a network
+    left: NDArray[np.bool_] | None  # None means all, so that most tiles are a few bytes to send
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that the scores of a table, or of two, depend on.
+    """Everything the scores of one or two tables depend on.
 
-    ``total`` asks for the Total Information Coefficient too, which needs every entry; ``gaps``
-    for the number of records of each pair, ``permutations`` for p-values, ``linear`` for
-    correlations. ``device`` scores complete columns of numbers; other pairs are scored one by one,
-    by the CPU. It can be sent to another process, together with the binned columns.
+    ``total`` also asks for the Total Information Coefficient, which needs every entry; ``gaps`` for
+    the number of records of each pair, ``permutations`` for p-values, ``linear`` for correlations.
+    ``device`` scores complete columns of numbers; other pairs are scored one by one, on the CPU.
+    It can be sent to another process, together with the binned columns.
     """
 
     method: Method
@@ -129,7 +129,7 @@ class Work:
 
     @cached_property
     def limits(self) -> Limits:
-        """How far the search of complete columns goes."""
+        """The size of the search of complete columns."""
         return self.method.limits(self.left.n)
 
     @cached_property
@@ -139,11 +139,11 @@ class Work:
 
     @cached_property
     def _axes(self) -> tuple[list[Axis | None], list[Axis | None]]:
-        """The complete columns of both sides, binned once; None for those with gaps."""
+        """The complete columns of both sides, binned once; None for the others."""
         return self._once(lambda own, domain: self.method.axis(own, self.limits, domain))
 
     def _once(self, cut: Callable[[Variable, Domain | None], Any]) -> tuple[list[Any], list[Any]]:
-        """Cut the complete columns of both sides; None for those with gaps."""
+        """Cut the complete columns of both sides; None for the others."""
 
         def all_of(side: Side) -> list[Any]:
             each = zip(side.columns, side.domains, side.complete, strict=True)
@@ -161,7 +161,7 @@ class Work:
         return mic
 
     def tiles(self, done: NDArray[np.bool_], seconds: float = math.inf) -> Iterator[Tile]:
-        """Return the pairs that are not done, in squares that take about so long at most."""
+        """Yield the pairs that are not done, in squares that take at most about this long."""
         tile = self.device.tile
         size = min(self._most or tile, tile, max(math.sqrt(seconds / self._seconds), 1))
         for rows, columns in self.pairing.tiles(int(size)):
@@ -177,7 +177,7 @@ class Work:
         return np.concatenate(positions), joined
 
     def pieces(self, tile: Tile) -> Iterator[Piece]:
-        """Return what there is to do for a tile, whose columns are cut once for all of it."""
+        """Yield the pieces of a tile, whose columns are cut once for all of them."""
         i, j = self.pairing.within(tile.rows, tile.columns)
         if tile.left is not None:
             i, j = i[tile.left], j[tile.left]
@@ -191,13 +191,13 @@ class Work:
 
     @cached_property
     def _most(self) -> int:
-        """How many columns of a side can be cut at once; 0: each pair is cut by itself."""
-        # The masters of mic depend on the pair; and very long columns are cut for one pair only.
+        """How many columns of a side can be cut at once; 0 if pairs are cut one at a time."""
+        # The masters of mic depend on the pair; very long columns do not fit more than one pair.
         shared = self.method.statistic != "mic"
         return most_at_once(self.plan, self.left.n) if shared else 0
 
     def _in_tile(self, rows: range, columns: range, i: Places, j: Places) -> Iterator[Piece]:
-        """Return the pieces of a tile whose columns are cut once for all of them."""
+        """Yield the pieces of a tile whose columns are cut once for all of them."""
         if not i.size:
             return
         both = (0, rows), (int(self.right is not self.left), columns)
@@ -212,7 +212,7 @@ class Work:
             yield partial(self._together, (left, right, tested), pairs[part], i[part], j[part])
 
     def _loaded(self, axes: tuple[list[Any], list[Any]], plan: Steps, side: int, own: range) -> Any:
-        """Return some columns of a side, cut for a plan, where the device has them."""
+        """Return some columns of a side, cut for a plan, in the device's memory."""
 
         def cut() -> CutAxes:
             kept = np.flatnonzero(_cuttable(self._axes[side], own)) + own.start
@@ -222,18 +222,18 @@ class Work:
 
     @property
     def device_tests(self) -> bool:
-        """Whether the device has p-values; pools are drawn by the CPU, once for many pairs."""
+        """Whether the device computes p-values; pools are drawn by the CPU, once for many pairs."""
         plan = self.permutations
         return plan is not None and self.device.tests and not plan.pooled
 
     @cached_property
     def _mass_axes(self) -> tuple[list[Any], list[Any]]:
-        """The complete columns of numbers, cut by mass as tests have it."""
+        """The complete columns of numbers, cut by mass for tests."""
         return self._once(lambda own, _: None if own.categories else MassAxis.grouped(own.values))
 
     @property
     def _seconds(self) -> float:
-        """About how long a pair takes."""
+        """The estimated time per pair."""
         layout = self.plan.layout
         rows = np.minimum([step.master for step in self.plan], self.left.n)
         lookups = float(np.sum(rows**2 * [step.columns + 1 for step in self.plan]))
@@ -257,7 +257,7 @@ class Work:
         return self._found(i, j, mic, tic, records, pvalues)
 
     def _one_by_one(self, i: Places, j: Places) -> Scored:
-        """Score each pair by itself, on the records that are complete in both columns."""
+        """Score pairs one at a time, each on the records that are complete in both columns."""
         rows = [self._alone(int(a), int(b)) for a, b in zip(i, j, strict=True)]
         return self._found(i, j, *map(np.array, zip(*rows, strict=True)))
 
@@ -270,7 +270,7 @@ class Work:
         records: Places,
         pvalues: Floats | None = None,
     ) -> Scored:
-        """Return the columns that were asked for, of some pairs."""
+        """Return the requested columns of results for some pairs."""
         positions = self.pairing.positions(i, j)
         columns: dict[str, NDArray[Any]] = {"mic": mic}
         if self.total and tic is not None:
@@ -289,7 +289,7 @@ class Work:
         return positions, columns
 
     def _correlated(self, i: int, j: int) -> tuple[float, float]:
-        """Return Pearson's and Spearman's correlation of the records that both columns have."""
+        """Return Pearson's and Spearman's correlations on the records complete in both columns."""
         x, y = self._standardised[0][i], self._standardised[1][j]
         if x is None or y is None:
             a, b = self._complete(i, j)
@@ -301,7 +301,7 @@ class Work:
 
     @cached_property
     def _standardised(self) -> tuple[list[Any], list[Any]]:
-        """The complete columns of both sides, for correlations; None for those with gaps."""
+        """The complete columns of both sides, prepared for correlations; None for the others."""
         return self._once(lambda own, _: Standardised.of(own))
 
     def _pvalue(self, i: int, j: int, position: int) -> float:
@@ -315,7 +315,7 @@ class Work:
 
     @cached_property
     def _tested(self) -> float:
-        """About how long the test of a pair takes; pairs with gaps rarely share a null."""
+        """The estimated time per test; pairs with missing values rarely share a null."""
         if self.permutations is None:
             return 0.0
         if self.device_tests:
@@ -334,11 +334,11 @@ class Work:
 
     @cached_property
     def _ranked(self) -> tuple[list[Any], list[Any]]:
-        """The complete columns of both sides, cut for tests; None for those with gaps."""
+        """The complete columns of both sides, cut for tests; None for the others."""
         return self._once(lambda own, _: None if own.categories else self._plan.refined(own))
 
     def _refined(self, i: int, j: int) -> tuple[RefinedAxis, RefinedAxis] | None:
-        """Return a pair cut for a test, on the records that both have, or None for too few."""
+        """Return a pair cut for a test, on its complete records, or None if these are too few."""
         x, y = self._ranked[0][i], self._ranked[1][j]
         if x is not None and y is not None:
             return x, y
@@ -378,20 +378,20 @@ class Work:
 
 
 def _cuttable(axes: list[Axis | None], places: range) -> NDArray[np.bool_]:
-    """Return which of some columns are complete, and of numbers."""
+    """Return which of some columns are complete and numeric."""
     own = (axes[i] for i in places)
     return np.array([not (axis is None or isinstance(axis, NominalAxis)) for axis in own])
 
 
 def _parts(count: int, seconds: float) -> Iterator[slice]:
-    """Cut a number of pairs, each of which takes so long, into parts of a piece each."""
+    """Split a number of pairs, each of which takes this long, into pieces."""
     size = max(int(SECONDS / seconds), 1)
     return (slice(first, first + size) for first in range(0, count, size))
 
 
 @dataclass(frozen=True, eq=False)
 class CountedSide(Side):
-    """Columns of a count table; none of them is held."""
+    """Columns of a count table; none of them is in memory."""
 
     table: CountTable
 
@@ -402,12 +402,12 @@ class CountedSide(Side):
 
     @cached_property
     def complete(self) -> NDArray[np.bool_]:
-        """No column has a gap: those are refused when they are counted."""
+        """All columns are complete: missing values were refused when they were counted."""
         return np.ones(len(self.names), bool)
 
     @cached_property
     def nominal(self) -> NDArray[np.bool_]:
-        """All are numbers."""
+        """All columns are numbers."""
         return np.zeros(len(self.names), bool)
 
     def digest(self) -> str:
@@ -424,7 +424,7 @@ class CountedWork(Work):
 
     @property
     def limits(self) -> Limits:
-        """How far the search goes."""
+        """The size of the search."""
         return self.left.table.grids.limits
 
     @property
@@ -433,7 +433,7 @@ class CountedWork(Work):
 
     @property
     def _seconds(self) -> float:
-        """About how long a pair takes: its records are counted."""
+        """The estimated time per pair, whose records are already counted."""
         values = sum((step.columns + 1) * step.master**2 for step in self.plan)
         return COUNTED_LOOKUP * values + COUNTED_STEP * len(self.plan)
 
@@ -445,12 +445,12 @@ class CountedWork(Work):
 
 
 def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Iterator[Scored]:
-    """Score the pairs that are not done; return scores as they come.
+    """Score the pairs that are not done, and yield scores as they are finished.
 
-    With ``threads`` None the cluster of joblib's active backend does it or, where that has none,
-    a thread for each core that this process may use.
+    If ``threads`` is None, the cluster of joblib's active backend does the work. Without a cluster,
+    there is one thread for each core that this process may use.
     """
-    parallel = sys.modules.get("joblib.parallel")  # without it no backend is active
+    parallel = sys.modules.get("joblib.parallel")  # unless it is imported, no backend is active
     if threads is None and parallel is not None:
         backend, _ = parallel.get_active_backend()
         if hasattr(backend, "client"):
@@ -462,8 +462,8 @@ def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Itera
 
 
 def _by_threads(pieces: Iterator[Piece], threads: int | None, most: int) -> Iterator[Scored]:
-    """Share out pieces among threads, at most so many; kernels release the GIL."""
-    begun = list(islice(pieces, 2))  # here, where an interrupt comes alone
+    """Share out pieces among at most ``threads`` threads; kernels release the GIL."""
+    begun = list(islice(pieces, 2))  # before threads start, where an interrupt is simple
     pieces = chain(begun, pieces)
     if len(begun) < 2 or threads == 1:
         yield from (piece() for piece in pieces)
@@ -483,35 +483,35 @@ def _by_threads(pieces: Iterator[Piece], threads: int | None, most: int) -> Iter
 
 
 class _Stopped(BaseException):
-    """Tells joblib that the rest is not needed."""
+    """Raised to make joblib stop the remaining work."""
 
 
 def _by_cluster(work: Work, tiles: list[Tile], backend: Any) -> Iterator[Scored]:
-    """Share out tiles among the workers of a cluster, each of which is sent the columns once.
+    """Share out tiles among the workers of a cluster; each worker is sent the columns once.
 
-    The backend's own client is asked. joblib's ``Parallel`` would do all the work in this process
-    where a cluster has one core so far, and fail where the columns are lost with their workers.
+    This uses the backend's own client. joblib's ``Parallel`` would do all the work in this process
+    while a cluster has only one core, and would fail if columns are lost with their workers.
     """
     while tiles:
-        backend.effective_n_jobs(-1)  # waits for a first worker
-        with backend.retrieval_context():  # lets others work, where this is itself on a worker
+        backend.effective_n_jobs(-1)  # waits for the first worker
+        with backend.retrieval_context():  # frees this worker's slot, if this runs on a worker
             left = yield from _sent(work, tiles, backend)
         if len(left) == len(tiles):
             raise DpmicError(
                 "the workers of the cluster",
                 "all of them ended before a pair was scored",
-                "look at their logs: they may need more memory",
+                "check their logs: they may need more memory",
             )
         tiles = left
 
 
 def _sent(work: Work, tiles: list[Tile], backend: Any) -> Generator[Scored, None, list[Tile]]:
-    """Send out tiles; return those that went with all workers that had the columns."""
+    """Send out tiles; return those lost because all workers with the columns ended."""
     from distributed import as_completed
 
     client = backend.client
-    # To one worker; the others take it from one another when they come to their first tile. Dask
-    # would drop again copies that are broadcast before there is a tile that waits for them.
+    # Send the columns to one worker; the others copy them from each other with their first tile.
+    # Dask would drop copies that are broadcast before a tile needs them.
     shared = client.scatter(work, hash=False)
     sent = client.map(_scored, tiles, work=shared, pure=False, **backend.submit_kwargs)
     waiting = dict(zip(sent, tiles, strict=True))

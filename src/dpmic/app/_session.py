@@ -255,7 +255,7 @@ class Session:
 
 def _free(job: Job, made: Any, **other: Any) -> Query[Any]:
     """Prepare the query of a job on made-up columns, without a ledger."""
-    terms, _ = job.asked()
+    terms, _ = job.keywords()
     terms |= {"ledger": None, "dataset": None, **other}
     with speaking_of_keys():
         return job.prepare(Terms(**terms), made)

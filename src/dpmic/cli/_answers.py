@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpmic._format import format_ceil
+from dpmic._format import format_ceil, format_chance
 from dpmic.cli._output import Answer
 from dpmic.cli._shell import for_the_shell
 
@@ -39,7 +39,7 @@ def published(result: Any, **options: bool) -> Answer:
     """Answer with the facts of a published result, and its guarantee below."""
     title = f"{result.title} (private)"
     answer = _facts(result, title, result.facts(**options), result.record(**options))
-    return replace(answer, below=[result.guarantee])
+    return replace(answer, below=[result.headline(), result.guarantee])
 
 
 def bounds(result: results.BoundsEstimate) -> Answer:
@@ -126,12 +126,12 @@ def pairs(result: results.Screening | results.PairwiseRelease, estimate: bool = 
     heads: Sequence[str] = PAIR_HEADS
     fields: Sequence[str] = PAIR_FIELDS
     guesses: Sequence[tuple[float | None, ...]] = [()] * len(result.values)
-    below = [f"Noise interval: {NOISE_COVERS}.", result.guarantee]
+    below = [result.headline(), f"Noise interval: {NOISE_COVERS}.", result.guarantee]
     if estimate:
         known = result.known_estimates()
         guesses, heads = known.rows, (*heads, *ESTIMATE_HEADS)
         fields = (*fields, *ESTIMATE_FIELDS)
-        below.insert(1, f"Estimates of MIC*: {known.note}. {NAMED_BEFOREHAND}")
+        below.insert(2, f"Estimates of MIC*: {known.note}. {NAMED_BEFOREHAND}")
     lines: list[tuple[Any, ...]] = [
         (*pair, value, *ends, *guess)
         for pair, value, ends, guess in zip(
@@ -140,7 +140,7 @@ def pairs(result: results.Screening | results.PairwiseRelease, estimate: bool = 
     ]
     lines.sort(key=lambda line: -line[2])
     return Answer(
-        title=f"Private scores of pairs, for epsilon = {format_ceil(result.epsilon)} together",
+        title=f"Private scores of pairs, for epsilon = {format_ceil(result.epsilon)} in total",
         heads=heads,
         rows=[list(map(_short, row)) for row in lines],
         below=below,
@@ -150,6 +150,14 @@ def pairs(result: results.Screening | results.PairwiseRelease, estimate: bool = 
     )
 
 
+def demonstrated(result: results.Screening, exact: Mapping[tuple[str, str], float]) -> Answer:
+    """Answer with published scores of public data, and the exact ones beside them."""
+    answer = pairs(result)
+    rows = [[*row, _short(exact[row[0], row[1]])] for row in answer.rows]
+    note = "Exact values may be shown here because the data are public; never show yours."
+    return replace(answer, heads=(*answer.heads, "exact"), rows=rows, below=[*answer.below, note])
+
+
 def groups(result: results.Groups) -> Answer:
     """Answer with what was published of each group."""
     from dpmic.results.uncertainty import NOISE_COVERS
@@ -157,10 +165,10 @@ def groups(result: results.Groups) -> Answer:
     lines = [tuple(row.values()) for row in result.rows()]
     cost = format_ceil(result.epsilon)
     return Answer(
-        title=f"Private scores by {result.by}, for epsilon = {cost} together",
+        title=f"Private scores by {result.by}, for epsilon = {cost} in total",
         heads=(result.by, *PAIR_HEADS),
         rows=[list(map(_short, row)) for row in lines],
-        below=[f"Noise interval: {NOISE_COVERS}.", result.guarantee],
+        below=[result.headline(), f"Noise interval: {NOISE_COVERS}.", result.guarantee],
         json=result.to_json,
         fields=("group", *PAIR_FIELDS),
         records=lambda: lines,
@@ -188,7 +196,7 @@ def plan(result: results.Plan | results.TablePlan) -> Answer:
 
 def _cell(field: str, value: Any) -> str:
     """Write a cell of a column; p- and q-values are never understated."""
-    return format_ceil(value, 4) if field in ("pvalue", "qvalue") else _short(value)
+    return format_chance(value) if field in ("pvalue", "qvalue") else _short(value)
 
 
 def _short(value: Any) -> str:

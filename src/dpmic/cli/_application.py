@@ -1,4 +1,4 @@
-"""All commands together, and how they begin and end."""
+"""The ``dpmic`` application: all commands, start and exit."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ app.add_typer(
 
 @cache
 def command() -> Any:
-    """Return all commands with their parameters, as click has them."""
+    """Return the click command of the application."""
     return get_command(app)
 
 
 def main() -> None:
     """Run the command; an error is one line on stderr, and an exit code."""
-    # Of numpy's and scipy's; they would start before they have anything to do, 0.05 s each.
+    # Each idle BLAS thread of numpy and scipy would take 0.05 s to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _escape_names()
-    words = _shell.without(sys.argv[1:], {"debug"})  # anywhere: it is added to what has failed
+    words = _shell.without(sys.argv[1:], {"debug"})  # may stand anywhere in the command
     with _notes():
         raise SystemExit(_run(words, debug=len(words) < len(sys.argv) - 1))
 
@@ -93,7 +93,7 @@ def _run(words: list[str], debug: bool) -> int:
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Print what the library warns of as notes."""
+    """Print warnings of the library as notes."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         code = [part for part in getattr(message, "args", ()) if isinstance(part, Message)]
@@ -108,7 +108,7 @@ def _notes() -> Iterator[None]:
 
 
 def _escape_names() -> None:
-    """Write characters that a terminal cannot show as escapes."""
+    """Escape characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -125,10 +125,13 @@ def _version(asked: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and stop.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Print a traceback too; may stand anywhere.")
+        bool, typer.Option("--debug", help="Also print a traceback if a command fails.")
     ] = False,
 ) -> None:
     """Find dependence between the columns of a table, and publish it privately."""

@@ -1,4 +1,4 @@
-"""What commands are given: tables in files, columns by name, bounds."""
+"""Inputs of commands: tables, columns, bounds, categories."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Ends = tuple[End, End]
 UNSAID = Written()
 
 IN_MEMORY = 2**28
-"""Bytes of columns that are loaded even where counts suffice, since that is faster."""
+"""Columns up to this many bytes are loaded even if counts are enough: that is faster."""
 
 PAIR = 2**23
-"""Bytes that the counts of a pair may take: columns that take less are loaded, too."""
+"""Bytes of the counts of one pair: columns that take less in total are loaded, too."""
 
 
 def variables(
@@ -38,9 +38,9 @@ def variables(
     nominal: Sequence[str] | None = None,
     without: Sequence[str] | None = None,
 ) -> pyarrow.Table:
-    """Load columns of any kind, without privacy, by default all but some.
+    """Load columns of any kind, without privacy; by default all but those in ``without``.
 
-    Columns that are named ``nominal`` are categories even if they are numbers.
+    Columns in ``nominal`` are categories even if they hold numbers.
     """
     import pyarrow as pa
 
@@ -49,8 +49,8 @@ def variables(
     labels = nominal or ()
     for name in labels:
         if name in (without or ()) or (columns is not None and name not in columns):
-            reason = "that column is not scored"
-            raise ParameterError(f"--nominal {name}", reason, "name one that is")
+            reason = "this column is not scored"
+            raise ParameterError(f"--nominal {name}", reason, "name a column that is scored")
     with reading() as tell:
         table = load(
             file,
@@ -69,7 +69,7 @@ def variables(
 
 
 def only_variables(table: pyarrow.Table, include: Sequence[str] | None) -> pyarrow.Table:
-    """Leave out columns that are rarely variables, and say so; included ones stay."""
+    """Leave out columns that look like identifiers, with a note; keep included ones."""
     from dpmic.data import no_variable, position
 
     kept = {position(name, tuple(table.column_names), "--include") for name in include or ()}
@@ -80,7 +80,7 @@ def only_variables(table: pyarrow.Table, include: Sequence[str] | None) -> pyarr
     }
     if reasons:
         listed = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
-        note(f"left out: {listed}; --include NAME takes a column")
+        note(f"left out: {listed}; --include NAME keeps a column")
     return table.drop_columns(list(reasons))
 
 
@@ -95,10 +95,10 @@ def complete(
     without: Sequence[str] | None = None,
     include: Sequence[str] | None = None,
 ) -> tuple[Any, str]:
-    """Return what a command passes as data, and what it does about missing values.
+    """Return the data of a command, and the rule for missing values.
 
-    Where nobody says it, records with a gap are dropped, and that is noted. Rows that are
-    ``counted`` where they are must have none.
+    By default, records with missing values are dropped, with a note. ``counted`` rows are never
+    loaded and must have none.
     """
     if counted and columns is not None:
         rows = None if file == "-" else _large(file, len(columns), written, private=False)
@@ -113,7 +113,7 @@ def complete(
 
 
 def _gaps_noted(table: pyarrow.Table) -> bool:
-    """Tell whether values are missing, and say what happens to such records."""
+    """Return whether values are missing, and print a note about their records."""
     import numpy as np
 
     from dpmic.data import gaps
@@ -124,11 +124,11 @@ def _gaps_noted(table: pyarrow.Table) -> bool:
         return False
     n, some = table.num_rows, int(np.logical_and.reduce(there).sum())
     if len(there) == 2:
-        note(f"{n - some:,} of {n:,} records lack a value and are left out")
+        note(f"left out {n - some:,} of {n:,} records, which lack a value")
     else:
         note(
-            f"{sum(lacking)} of {len(lacking)} columns lack values; each pair takes the records "
-            f"that have both ({some:,} of {n:,} have all)"
+            f"{sum(lacking)} of {len(lacking)} columns have missing values; each pair uses the "
+            f"records with both values ({some:,} of {n:,} records are complete)"
         )
     return True
 
@@ -141,11 +141,11 @@ def private(
     *,
     counts: bool = True,
 ) -> Any:
-    """Load the columns of a private command, by what was said of each; nothing is inferred.
+    """Load the columns of a private command. Types follow from the options, never from the data.
 
-    Those with categories, groups and people are text, those with dates as bounds are dates, and
-    all others numbers. Where ``counts`` on fixed grids suffice, a large file of numbers is not
-    loaded but read batch by batch.
+    Columns with categories, groups or people are text, columns with dates as bounds are dates,
+    all others are numbers. If ``counts`` on fixed grids are enough, a large file of numbers is
+    not loaded but read batch by batch.
     """
     from dpmic._validate import moment
     from dpmic.data import load
@@ -173,12 +173,12 @@ def private(
 
 
 def _large(file: str, columns: int, written: Written, private: bool) -> Any:
-    """Return the rows of a file whose columns would take much memory; None for another."""
+    """Return the rows of a file whose columns need too much memory, else None."""
     from dpmic.data import open_file
 
     most = max(IN_MEMORY, PAIR * columns * (columns - 1) // 2)
     text = file.lower().endswith((".csv", ".tsv", ".txt"))
-    # A value of a text takes two bytes at least, and in memory eight.
+    # A value takes at least two bytes in a text file, and eight in memory.
     if text and os.path.isfile(file) and 4 * os.path.getsize(file) <= most:
         return None
     try:
@@ -186,13 +186,13 @@ def _large(file: str, columns: int, written: Written, private: bool) -> Any:
         with reading() as rows.tell:
             n = _reader(rows.count, private)()
     except UnreadableError:
-        return None  # whoever loads it says what is wrong
+        return None  # loading it raises the error
     rows.tell = type(rows).tell
     return rows if 8 * n * columns > most else None
 
 
 def _reader(call: Callable[..., Any], private: bool) -> Callable[..., Any]:
-    """Return a call whose errors hold nothing of what was read, where that is private."""
+    """Return a call; on the private path, its errors contain no data."""
     if not private:
         return call
     from dpmic.privacy.query import private as guarded
@@ -204,7 +204,7 @@ def two(x: str, y: str) -> tuple[str, str]:
     """Return the two columns of a private command, which must differ."""
     if x == y:
         raise ParameterError(
-            f"column {safe_repr(x)}", "it is named twice", "name two columns that differ"
+            f"column {safe_repr(x)}", "it is named twice", "name two different columns"
         )
     return x, y
 
@@ -212,22 +212,22 @@ def two(x: str, y: str) -> tuple[str, str]:
 def _check(columns: Sequence[str], person: str | None) -> None:
     if person is not None and person in columns:
         raise ParameterError(
-            f"--person {person}", "this column is a variable, too", "name a column of identifiers"
+            f"--person {person}", "this column is also scored", "name a column of identifiers"
         )
 
 
 def names(written: Sequence[str] | None, option: str = "--columns") -> list[str] | None:
-    """Return the names in options such as ``a,b``; a name with a comma stands in quotes."""
+    """Return the names in options such as ``a,b``; quote a name that contains a comma."""
     if not written:
         return None
     listed = [name.strip() for line in csv.reader(written) for name in line]
     if len(set(listed)) < len(listed):
-        raise ParameterError(option, "a column is named twice", "name each once")
+        raise ParameterError(option, "a column is named twice", "name each column once")
     return listed
 
 
 def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
-    """Return the intervals of ``NAME=LOW:HIGH`` and of a TOML file; the former come first."""
+    """Return the intervals of ``NAME=LOW:HIGH`` and of a TOML file; options override the file."""
     known: dict[str, Ends] = {}
     remedy = "write --bounds age=0:120"
     for text in written or ():
@@ -240,13 +240,13 @@ def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
             raise ParameterError(f"--bounds {text}", reason, remedy) from None
         if name in known:
             reason = "this column has bounds already"
-            raise ParameterError(f"--bounds {name}", reason, "give them once")
+            raise ParameterError(f"--bounds {name}", reason, "give its bounds once")
         known[name] = ends
     return {**({} if file is None else _from_toml(file)), **known}
 
 
 def _end(text: str) -> End:
-    """Return a number, or a date as it stands."""
+    """Return a number, or the text of a date."""
     from dpmic._validate import moment
 
     return text.strip() if moment(text) is not None else float(text)
@@ -256,18 +256,18 @@ def named(option: str, text: str, remedy: str) -> tuple[str, str]:
     """Return the two sides of ``NAME=VALUE``."""
     name, _, value = text.rpartition("=")
     if not name:
-        raise ParameterError(f"{option} {text}", "NAME= is missing", remedy)
+        raise ParameterError(f"{option} {text}", "it has no NAME=", remedy)
     return name, value
 
 
 def categories(written: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """Return the lists of ``NAME=A,B,...``; a value with a comma stands in quotes."""
+    """Return the lists of ``NAME=A,B,...``; quote a value that contains a comma."""
     remedy = "write --categories ward=a,b,c"
     known: dict[str, list[str]] = {}
     for text in written or ():
         name, _, listed = text.partition("=")
         if not name or not listed:
-            raise ParameterError(f"--categories {text}", "NAME=A,B,... is needed", remedy)
+            raise ParameterError(f"--categories {text}", "NAME=A,B,... is expected", remedy)
         if name in known:
             raise ParameterError(
                 f"--categories {name}", "this column has a list already", "give it once"
@@ -277,12 +277,12 @@ def categories(written: Sequence[str] | None) -> dict[str, list[str]] | None:
 
 
 def missing(rule: str, filled: Sequence[str] | None) -> Any:
-    """Return the rule for missing values, or the value of each column that has one."""
+    """Return the rule for missing values, or the fill values by column."""
     if not filled:
         return rule
     if rule != "refuse":
         raise ParameterError(
-            f"--fill, --missing {rule}", "missing values are treated in one way", "pass one of both"
+            f"--fill, --missing {rule}", "they exclude each other", "pass one of the two"
         )
     remedy = "write --fill cigarettes=0"
     each = (named("--fill", text, remedy) for text in filled)
@@ -290,7 +290,7 @@ def missing(rule: str, filled: Sequence[str] | None) -> Any:
 
 
 def at_least(written: Sequence[str] | None) -> Any:
-    """Return the promised size of all groups, or of each."""
+    """Return the promised size of every group, or the sizes by group."""
     remedy = "write --at-least a=300 for each group, or --at-least 300 for all"
     sizes = {}
     for text in written or ():
@@ -299,7 +299,7 @@ def at_least(written: Sequence[str] | None) -> Any:
             raise ParameterError(f"--at-least {text}", "this is not a number of people", remedy)
         sizes[group] = int(size)
     if "" in sizes and len(sizes) > 1:
-        raise ParameterError("--at-least", "it is given for all groups and for one", remedy)
+        raise ParameterError("--at-least", "it is given for all groups and for single ones", remedy)
     return sizes.get("", sizes or None)
 
 
@@ -313,13 +313,13 @@ def _number(text: str) -> Any:
 def bounds_of(
     written: Sequence[str] | None, file: Path | None, columns: Sequence[str], otherwise: str = ""
 ) -> dict[str, Ends]:
-    """Return the intervals of some columns; others are refused, but in a file ignored."""
+    """Return the intervals of some columns. Options may name no others; a file may."""
     for name in bounds(written, None):
         if name not in columns:
             raise ParameterError(
                 f"--bounds {name}",
-                "no numbers of that column are scored",
-                f"give those of {' and '.join(columns)}",
+                "this column is not scored as numbers",
+                f"give bounds for {' and '.join(columns)}",
             )
     return of_columns(columns, bounds(written, file), otherwise)
 
@@ -327,13 +327,13 @@ def bounds_of(
 def of_columns(
     columns: Sequence[str], known: Mapping[str, Ends], otherwise: str = ""
 ) -> dict[str, Ends]:
-    """Return the intervals of some columns, each of which needs one; ``otherwise`` is a remedy."""
+    """Return the intervals of some columns; each needs one. ``otherwise`` adds to the remedy."""
     for name in columns:
         if name not in known:
             raise ParameterError(
                 "--bounds",
-                f"{name} has none",
-                f"add --bounds {name}=LOW:HIGH, from what it means{otherwise}",
+                f"column {name} has none",
+                f"add --bounds {name}=LOW:HIGH, its possible range{otherwise}",
             )
     return {name: known[name] for name in columns}
 
@@ -344,15 +344,21 @@ def _from_toml(file: Path) -> dict[str, Ends]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise InputError(
-            str(file), error.strerror or "it cannot be read", "check the name and the folder"
-        ) from None
+        raise InputError(str(file), _why(error), "check the name and the folder") from None
     except ValueError as error:  # of TOML, or of its characters
-        raise InputError(str(file), f"it is not TOML ({error})", "correct it") from None
+        raise InputError(str(file), f"it is not valid TOML ({error})", "correct it") from None
     table = content.get("bounds")
     if not isinstance(table, Mapping) or not table:
-        raise InputError(str(file), "it has no table [bounds]", "write [bounds] above the columns")
+        raise InputError(
+            str(file), "it has no table [bounds]", "write [bounds] above the lines of columns"
+        )
     return {name: _ends(file, name, ends) for name, ends in table.items()}
+
+
+def _why(error: OSError) -> str:
+    """Return why a file cannot be read."""
+    missing = isinstance(error, FileNotFoundError)
+    return "there is no such file" if missing else error.strerror or "it cannot be read"
 
 
 def _ends(file: Path, name: str, ends: Any) -> Ends:
@@ -369,7 +375,7 @@ def _ends(file: Path, name: str, ends: Any) -> Ends:
         )
     try:
         return float(ends[0]), float(ends[1])
-    except OverflowError:  # of an integer, which is too long to be shown
+    except OverflowError:  # the integer is too long to show
         raise ParameterError(
             f"{file}: {name}", "two numbers are needed", f"write {name} = [0, 120]"
         ) from None

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from dpmic.errors import ParameterError
+
 if TYPE_CHECKING:
     from dpmic.data import Dialect
 
@@ -26,103 +28,116 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="CSV or TSV, also .gz or .zst, Excel, SPSS, Stata, SAS, Parquet, Feather or Arrow; - "
-        "is CSV or TSV on stdin.",
+        help="A table: CSV or TSV (also .gz or .zst), Excel, SPSS, Stata, SAS, Parquet, Feather or "
+        "Arrow, or a folder of such files. - reads CSV or TSV from stdin.",
     ),
 ]
-X = Annotated[str, typer.Argument(metavar="X", help="A column's name.")]
-Y = Annotated[str, typer.Argument(metavar="Y", help="Another column's name.")]
+X = Annotated[str, typer.Argument(metavar="X", help="The name of a column.")]
+Y = Annotated[str, typer.Argument(metavar="Y", help="The name of another column.")]
 
-Alpha = Annotated[float, typer.Option(help="At most max(n^alpha, 4) cells in a grid.")]
-Cells = Annotated[float | None, typer.Option("--B", help="At most so many cells in a grid.")]
-C = Annotated[float, typer.Option(help="Master parts for each part.")]
+Alpha = Annotated[float, typer.Option(help="Grids have at most max(n^alpha, 4) cells.")]
+Cells = Annotated[float | None, typer.Option("--B", help="Grids have at most this many cells.")]
+C = Annotated[float, typer.Option(help="Candidate cuts per column of a grid: more is slower.")]
 DeviceOption = Annotated[
-    Device, typer.Option("--device", help="The CPU, a GPU, or a GPU if there is one.")
+    Device,
+    typer.Option("--device", help="Compute on the CPU, on a GPU, or on a GPU if there is one."),
 ]
 MissingOption = Annotated[
     Missing | None,
-    typer.Option("--missing", help="Drop records with missing values (default), or refuse them."),
+    typer.Option("--missing", help="Drop records with missing values (default), or stop (raise)."),
 ]
 Nominal = Annotated[
     list[str] | None,
-    typer.Option(metavar="A,B,...", help="Columns of numbers that are names, such as codes."),
+    typer.Option(metavar="A,B,...", help="Columns whose numbers are codes of categories."),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same permutations.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Seed of the permutations, for reproducible p-values.")
+]
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=LOW:HIGH",
-        help="The range a column can have, from what it means, never from the data; repeatable.",
+        help="The possible range of a column, from domain knowledge, never from the data; "
+        "repeatable.",
     ),
 ]
 BoundsFile = Annotated[
-    Path | None, typer.Option(metavar="TOML", help="A file with a [bounds] table: age = [0, 120].")
+    Path | None,
+    typer.Option(
+        metavar="TOML", help="A file with the bounds in a table [bounds]: age = [0, 120]."
+    ),
 ]
 
 AxesOption = Annotated[
     Axes | None,
     typer.Option(
         "--axes",
-        help="any (the default): for values that start near 0, however wide the bounds; wide: also "
-        "for values far from 0, such as years; linear: for bounds that fit.",
+        help="any (default): values that start near 0, bounds of any width; wide: also values far "
+        "from 0, such as years; linear: tight bounds.",
     ),
 ]
 Cap = Annotated[
-    float | None, typer.Option(help="The most bits that one record may weigh, 3.5 to 8.")
+    float | None, typer.Option(help="The most that one record can contribute, in bits: 3.5 to 8.")
 ]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print it as CSV.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the complete result as JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")]
 Report = Annotated[
-    Path | None, typer.Option(metavar="HTML", help="Write a self-contained page too.")
+    Path | None, typer.Option(metavar="HTML", help="Also write a report, one HTML file.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing report.")]
 
-Epsilon = Annotated[float, typer.Option(help="The privacy loss; a smaller one protects more.")]
-OneRow = Annotated[bool, typer.Option("--one-row-per-person", help="Each row is another person.")]
+Epsilon = Annotated[
+    float, typer.Option(help="The privacy loss: less protects more, with more noise.")
+]
+OneRow = Annotated[
+    bool, typer.Option("--one-row-per-person", help="Promise that nobody has two rows.")
+]
 Person = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Names the person; of each only the first row is used."),
+    typer.Option(
+        metavar="COLUMN",
+        help="The column that identifies the person; only the first row of each is used.",
+    ),
 ]
 AllowLarge = Annotated[
     bool, typer.Option("--allow-large-epsilon", help="Allow epsilon above 10 (weak protection).")
 ]
 AllowNoisy = Annotated[
-    bool, typer.Option("--allow-noisy", help="Publish even values that noise hides.")
+    bool, typer.Option("--allow-noisy", help="Publish even if noise hides the values.")
 ]
 Estimate = Annotated[
-    bool, typer.Option("--estimate", help="Show the estimate of MIC* with its own interval, too.")
+    bool, typer.Option("--estimate", help="Also show the estimate of MIC*, with its interval.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend without being asked.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Publish without asking for confirmation.")]
 
 
 @dataclass(frozen=True)
 class Written:
-    """How FILE is written, as far as options say it."""
+    """Options about the format of FILE."""
 
     sep: Annotated[
         str | None,
-        typer.Option(metavar="CHAR", help="What separates values: ',', ';', '|' or tab."),
+        typer.Option(metavar="CHAR", help="The separator of columns: ',', ';', '|' or tab."),
     ] = None
     decimal: Annotated[
-        str | None, typer.Option(metavar="CHAR", help="The decimal mark of numbers: . or ,")
+        str | None, typer.Option(metavar="CHAR", help="The decimal mark: . or ,")
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Such as utf-8, utf-16 or cp1252 (Latin-1).")
+        str | None,
+        typer.Option(metavar="NAME", help="The encoding, such as utf-8, utf-16 or cp1252."),
     ] = None
     na: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="A,B,...", help="Also mean that a value is missing, such as -9; repeatable."
-        ),
+        typer.Option(metavar="A,B,...", help="Values that mean missing, such as -9; repeatable."),
     ] = None
     sheet: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A sheet of an Excel workbook.")
+        str | None, typer.Option(metavar="NAME", help="The sheet of an Excel workbook.")
     ] = None
 
     @property
     def dialect(self) -> Dialect:
-        """What the reader is told."""
+        """The format, as the reader takes it."""
         from dpmic.data import Dialect
 
         spellings = [value for line in csv.reader(self.na or ()) for value in line]
@@ -131,7 +146,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Unit:
-    """How many rows a person may have, as far as options say it."""
+    """Options about the privacy unit."""
 
     one_row: OneRow = False
     person: Person = None
@@ -140,8 +155,8 @@ class Unit:
         typer.Option(
             "--rows-per-person",
             min=1,
-            help="At most so many rows of a person; the noise grows with them. With --person the "
-            "first so many of each are used.",
+            help="Use at most this many rows per person; the noise grows in proportion. Without "
+            "--person, promise that there are no more.",
         ),
     ] = None
 
@@ -150,36 +165,40 @@ Fill = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="A value that a missing one of this column means, such as 0 cigarettes; repeatable.",
+        help="Replace missing values of a column, such as cigarettes=0; repeatable.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Records:
-    """Which records of a private command count: gaps, categories, groups."""
+    """Options of private commands about categories and missing values."""
 
     categories: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=A,B,...",
-            help="A nominal column and all values that it can have, from what it means; "
-            "'other' takes the rest; repeatable.",
+            help="A nominal column and its possible values, from domain knowledge; 'other' "
+            "collects the rest; repeatable.",
         ),
     ] = None
     missing: Annotated[
         PrivateMissing,
-        typer.Option(help="Missing values: refuse, drop (the advice) or scatter at random."),
+        typer.Option(
+            help="Refuse missing values, drop their records (recommended), or fill in at random."
+        ),
     ] = PrivateMissing.refuse
     complete: Annotated[
         float | None,
-        typer.Option(help="With --missing drop: the share of complete records you promise (0.8)."),
+        typer.Option(
+            help="With --missing drop: the share of complete records you promise; default 0.8."
+        ),
     ] = None
     fill: Fill = None
 
     @property
     def terms(self) -> dict[str, Any]:
-        """What the query is told."""
+        """The terms, as the query takes them."""
         from dpmic.cli import _inputs
 
         return {
@@ -191,39 +210,45 @@ class Records:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups of a private command."""
+    """Options of private commands about groups."""
 
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="One result for each category of this column; needs --at-least."
+            metavar="COLUMN", help="One result per category of this column; needs --at-least."
         ),
     ] = None
     at_least: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="GROUP=N", help="People you promise to be in a group, or N in each; repeatable."
+            metavar="GROUP=N", help="People you promise are in a group, or N for all; repeatable."
         ),
     ] = None
 
     @property
     def terms(self) -> dict[str, Any]:
-        """What the query is told."""
+        """The terms, as the query takes them."""
         from dpmic.cli import _inputs
 
         return {"by": self.by, "at_least": _inputs.at_least(self.at_least)}
 
+    def check(self, estimate: bool) -> None:
+        """Refuse, before anything is spent, what groups do not have."""
+        if self.by is not None and estimate:
+            reason = "it was not measured for groups, whose sizes are private"
+            raise ParameterError("--estimate", reason, "leave it out")
+
 
 @dataclass(frozen=True)
 class Account:
-    """What is charged, and for which data."""
+    """Options about the privacy budget."""
 
     ledger: Annotated[
         Path | None,
         typer.Option(
             "--ledger",
             metavar="LEDGER",
-            help="The people's budget; needs --dataset. Asking the same again about the same "
+            help="The people's privacy budget; needs --dataset. Repeating a query about the same "
             "dataset is free.",
         ),
     ] = None
@@ -231,7 +256,7 @@ class Account:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The name of the data, such as 'visits 2024'; corrected data needs a new one.",
+            help="A name for the data, such as 'visits 2024'; corrected data needs a new name.",
         ),
     ] = None
     name: Annotated[str | None, typer.Option(hidden=True)] = None  # deprecated
@@ -239,10 +264,10 @@ class Account:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for typer, which reads options off the parameters of a function.
+    """Return a command for typer, which reads its options from the parameters of a function.
 
-    A parameter whose type is a dataclass, such as :class:`Unit`, becomes an option for each of its
-    fields, so that commands share them.
+    A parameter whose type is a dataclass, such as :class:`Unit`, becomes one option per field, so
+    that commands share options.
     """
     groups: dict[str, Any] = {}
     parameters: list[Parameter] = []

@@ -26,8 +26,8 @@ from dpmic.errors import DpmicError, InputError, ParameterError
 UNBROKEN = 20
 """Characters of a cell that stay in one line, however narrow the terminal is."""
 
-KEPT = "the ledger keeps this release: the same command gives it again at no cost"
-LOST = "its epsilon is spent and no ledger keeps it"
+KEPT = "the ledger keeps this release: the same command shows it again at no cost"
+LOST = "its epsilon is spent, and no ledger stored it"
 
 Form = StrEnum("Form", ["table", "json", "csv"])
 
@@ -133,12 +133,12 @@ def _load() -> None:
 
 def _is_number(text: str) -> bool:
     """Return whether a cell is aligned to the right."""
-    return text in ("", "-") or text.lstrip("-+").replace(",", "")[:1].isdigit()
+    return text in ("", "-") or text.lstrip("<-+").replace(",", "")[:1].isdigit()
 
 
 @contextmanager
 def stdout() -> Iterator[None]:
-    """Let everything inside be written, or say why not; a closed pipe is nobody's fault."""
+    """Let everything inside be written, or say why not; a closed pipe is not an error."""
     _refuse_closed()
     try:
         yield
@@ -184,7 +184,9 @@ class Printing:
     def check(self) -> None:
         """Check the outputs before any work is done and anything is spent."""
         if self.as_json and self.as_csv:
-            raise ParameterError("--json --csv", "there is one output", "leave one of both out")
+            raise ParameterError(
+                "--json --csv", "there is only one output", "leave out one of the two"
+            )
         _refuse_closed()
         if self.form is Form.table:
             _load()

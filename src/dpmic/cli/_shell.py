@@ -1,7 +1,7 @@
-"""What the shell is told: exit codes, errors in one line, and commands as it has them.
+"""Exit codes, one-line errors, and messages in the spelling of the command line.
 
-0 is success (and a closed pipe: its reader has enough), 1 a refusal (the budget does not allow
-it, or somebody said no), 2 wrong usage or bad input, 130 Ctrl-C.
+Exit code 0 is success (or a closed pipe), 1 a refusal (the budget is too small, or the user said
+no), 2 wrong usage or bad input, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ USAGE: type = typer.BadParameter.__mro__[2]
 QUOTES = "\"'"
 
 DELIVERY = {"as_json", "as_csv", "report", "overwrite", "debug", "yes"}
-"""The parameters that do not belong to a query: how its result is delivered, and the consent."""
+"""The parameters that are not part of a query: delivery of the result, and consent."""
 
 
-class Stopped(Exception):  # noqa: N818 - it was meant
-    """Somebody pressed Ctrl-C where there is more to say than that."""
+class Stopped(Exception):  # noqa: N818 - not an error
+    """Ctrl-C, with a message."""
 
 
 class Declined(Exception):  # noqa: N818 - nothing went wrong
-    """Somebody was asked and said no."""
+    """The user was asked and declined."""
 
 
 def fail(error: BaseException, *, debug: bool) -> int:
     """Print what went wrong and return the exit code."""
     if isinstance(error, ClosedPipe):
         return 0
-    if type(error).__name__ == "NoArgsIsHelpError":  # nor does it export this
+    if type(error).__name__ == "NoArgsIsHelpError":  # typer does not export it
         typer.echo(str(error), err=True)
         return WRONG
     if debug:
@@ -66,24 +66,24 @@ def fail(error: BaseException, *, debug: bool) -> int:
         note(_usage(error))
         return WRONG
     if isinstance(error, MemoryError):
-        note("memory: there is not enough; close other programs, or pass fewer columns.")
+        note("not enough memory; close other programs, or pass fewer columns.")
         return WRONG
-    # The words of other libraries may hold data, so only the type is printed.
+    # Messages of other libraries may contain data, so only the type is printed.
     note(
-        f"{type(error).__name__}: this is a fault of dpmic; please report it. --debug adds a "
-        "traceback, which may hold data: read it before you send it."
+        f"{type(error).__name__}: this is a bug in dpmic; please report it. --debug prints a "
+        "traceback, which may contain data: read it before you send it."
     )
     return WRONG
 
 
 def _about_budget(error: DpmicError) -> bool:
-    """Return whether a ledger refuses an amount, rather than being unusable."""
+    """Return whether a ledger refuses an amount, as opposed to being unusable."""
     amount = error.value.startswith(("epsilon =", "delta ="))
     return isinstance(error, BudgetError) or (isinstance(error, LedgerError) and amount)
 
 
 def _usage(error: BaseException) -> str:
-    """Return what is wrong with a command in one line."""
+    """Return a usage error in one line."""
     message = " ".join(str(getattr(error, "format_message", error.__str__)()).split())
     message = message.replace(": Value error, ", ": ")  # pydantic's words
     context = getattr(error, "ctx", None)
@@ -92,7 +92,7 @@ def _usage(error: BaseException) -> str:
 
 
 def for_the_shell(text: str) -> str:
-    """Write the code in a message as options and commands; other text stays as it is.
+    """Spell the code in a message as options and commands; leave other text unchanged.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def for_the_shell(text: str) -> str:
 
 
 def _spelled(code: str) -> str:
-    """Return ``name=value`` as an option, and ``dpmic.name`` as a command."""
+    """Spell ``name=value`` as an option, and ``dpmic.name`` as a command."""
     if written := re.fullmatch(r"dpmic\.data\.open_file\(path, [\w.]+\((.*)\)\)", code):
         code = written[1]
     name, equals, value = code.partition("=")
@@ -125,8 +125,7 @@ def _spelled(code: str) -> str:
 def repeated(answers: Sequence[str] = ()) -> str:
     """Return the command that repeats this query, against the same budget.
 
-    Options are as they were given. ``answers`` to questions, as options, are added. What says how
-    the result is delivered, and that it is spent unasked, is left out.
+    Adds ``answers`` to prompts, written as options. Leaves out --yes and the options of delivery.
     """
     words = without(sys.argv[1:], DELIVERY)
     end = words.index("--") if "--" in words else len(words)
@@ -135,10 +134,7 @@ def repeated(answers: Sequence[str] = ()) -> str:
 
 
 def without(words: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return the words of a command without some of its parameters.
-
-    Which words are options, and which of them take a value, the commands themselves say.
-    """
+    """Return the words of a command without some of its parameters."""
     from dpmic.cli._application import command
 
     current: Any = command()

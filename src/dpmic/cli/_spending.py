@@ -1,4 +1,4 @@
-"""Before anything is spent: whose privacy, at which cost, and whether that is meant."""
+"""Before anything is spent: whose privacy, at what cost, and consent."""
 
 from __future__ import annotations
 
@@ -30,21 +30,23 @@ Published = TypeVar("Published", bound="results.Published")
 PERSON = with_code("`person=COLUMN`")
 WAYS = "`one_row_per_person=True`, `person=COLUMN`"
 QUESTION = """\
-Whom must this protect?
-  1  each row is another person
-  2  a column names the person; of each only the first row is used
+Whose privacy is protected? Say how rows belong to people:
+  1  Each row is a different person.
+  2  A column identifies the person. Only the first row of each person is used.
 """
 NOTHING: Mapping[str, str] = MappingProxyType({})
-UNTRACKED = with_code("none, so this spending is not tracked; add `ledger=FILE` and `dataset=NAME`")
-SEVERAL = "  3  a person has several rows, at most a number that is known\n"
+UNTRACKED = with_code(
+    "this spending is not tracked; to track it, add `ledger=FILE` and `dataset=NAME`"
+)
+SEVERAL = "  3  A person may have several rows, and you know how many at most.\n"
 
 
 @dataclass(frozen=True)
 class Consent:
-    """What was agreed on, and whether to spend unasked.
+    """The terms of a private command, and whether the user must still confirm.
 
-    ``answered`` are the answers about the unit, as options of a command. ``job`` is the text of
-    the job file that asks, if one does; ``spell`` writes options as people gave them.
+    ``answered`` has the answers about the privacy unit, as options of a command. ``job`` is the
+    text of the job file, if there is one; ``spell`` spells options for the command or the file.
     """
 
     terms: Terms
@@ -65,10 +67,10 @@ class Consent:
         spell: Callable[[str], str] = for_the_shell,
         **terms: Any,
     ) -> Consent:
-        """Find the unit and open the ledger, before data is read.
+        """Find the privacy unit and open the ledger, before any data is read.
 
-        ``several`` tells whether more than one row of a person may count; ``terms`` are those
-        that are not options of all private commands.
+        ``several`` allows more than one row per person; ``terms`` are the terms that not all
+        private commands have.
         """
         if account.ledger is None and not yes and not _asking():
             raise _nobody()
@@ -80,7 +82,7 @@ class Consent:
         if yes and protected.person is None:
             _output.note(f"note: protects {protected.planned(spell(PERSON))}")
         if yes and account.ledger is None:
-            _output.note(f"note: ledger: {spell(UNTRACKED)}")
+            _output.note(f"note: without a ledger {spell(UNTRACKED)}")
         return cls(checked, yes, answered, job, spell)
 
     def publish(
@@ -93,9 +95,9 @@ class Consent:
         expected: Mapping[str, str] = NOTHING,
         estimate: bool = False,
     ) -> None:
-        """Show a query and ask, run it, which spends, and hand the result over.
+        """Show the plan, ask for consent, run the query and deliver the result.
 
-        ``expected`` are lines to show: what the result will be worth.
+        ``expected`` adds rows to the plan about the expected error.
         """
         self._ask(query, expected)
         ledger = self.terms.ledger
@@ -104,9 +106,9 @@ class Consent:
                 result = query.run()
             if result.replayed is not None:
                 _output.note(
-                    f"note: this is the answer of {result.drawn_on} for the dataset "
-                    f"{result.dataset!r}, from the ledger; nothing was spent. Corrected or other "
-                    f"data needs another {'dataset' if self.job else '--dataset'}."
+                    f"note: the ledger already has this answer about {result.dataset!r}, from "
+                    f"{result.drawn_on}; nothing was spent. Corrected or other data needs "
+                    f"another {'dataset' if self.job else '--dataset'} name."
                 )
             after = LOST if ledger is None else KEPT
             out.give(answer(result), lambda: self._page(result, estimate), after)
@@ -114,7 +116,7 @@ class Consent:
             if ledger is None:
                 raise
             raise Stopped(
-                "stopped; if it was charged, the same command finishes it at no cost"
+                "stopped; if epsilon was charged, the same command finishes for free"
             ) from None
 
     def _page(self, result: Any, estimate: bool) -> str:
@@ -122,7 +124,7 @@ class Consent:
         from dpmic.report import page
 
         answered, job = self.answered, self.job
-        if job is not None and answered:  # the file does not say it
+        if job is not None and answered:  # not in the file
             option, *values = answered
             entry = f"{option.strip('-').replace('-', '_')}={''.join(values) or True}"
             job = f"{job.rstrip()}\n\n# Answered when asked: {self.spell(Message((entry, True)))}\n"
@@ -131,7 +133,7 @@ class Consent:
         return page(result, ledger=ledger, command=command, estimate=estimate, job=job)
 
     def _ask(self, query: Query[Any], expected: Mapping[str, str]) -> None:
-        """Show what would be run and ask; a refusal raises :class:`Declined`."""
+        """Show the plan and ask for consent; raise :class:`Declined` if the user says no."""
         entry = query.stored()
         if self.yes or (entry is not None and entry.answer is not None):
             return  # nothing is drawn, and nothing spent
@@ -139,7 +141,7 @@ class Consent:
         if not _asking():
             raise _nobody()
         show(query, expected, self.spell, err=True)
-        if _answer("Spend it? [y/N] ").lower() not in ("y", "yes"):
+        if _answer(f"Publish it and spend {_cost(query)}? [y/N] ").lower() not in ("y", "yes"):
             raise Declined("nothing was spent")
 
 
@@ -150,68 +152,78 @@ def show(
     *,
     err: bool = False,
 ) -> None:
-    """Show what would be run."""
+    """Show the plan of a query."""
     rows = _shown(query, expected, spell)
-    _output.table("The plan; nothing is spent yet", (), rows, err=err)
+    _output.table("Plan (nothing is spent yet)", (), rows, err=err)
 
 
 def _shown(
     query: Query[Any], expected: Mapping[str, str], spell: Callable[[str], str]
 ) -> list[tuple[str, str]]:
-    """Return what is known of a query beforehand, all of it public."""
-    price = f"epsilon = {format_ceil(query.epsilon)}"
-    if query.delta:
-        price += f", delta = {format_ceil(query.delta)}"
+    """Return the rows of the plan, all of them public."""
     rows = [
         ("publishes", query.publishes),
         ("protects", query.unit.planned(spell(PERSON))),
-        ("n, public", f"{query.n:,}"),
-        ("costs", price),
+        ("n", f"{query.n:,} (public)"),
+        ("costs", _cost(query)),
     ]
     if query.noise_in_words is not None:
         rows.append(("noise", query.noise_in_words))
     return [*rows, *expected.items(), ("ledger", spell(_budget(query)))]
 
 
+def _cost(query: Query[Any]) -> str:
+    """Return in words what a query costs."""
+    cost = f"epsilon = {format_ceil(query.epsilon)}"
+    return cost if not query.delta else f"{cost}, delta = {format_ceil(query.delta)}"
+
+
 def expected_error(value: float | None, upper: float | None) -> dict[str, str]:
-    """Say how far a value will be from MIC*, where simulations tell."""
+    """Return a row on the expected distance of a value from MIC*, where it is known."""
     if value is None or upper is None:
         return {}
-    words = f"{value:.2g} from MIC* on average, at most {upper:.2g} in 90% of cases"
+    words = f"{value:.2g} from MIC* on average, and at most {upper:.2g} in 90% of cases"
     return {"expected error": words}
 
 
 def _budget(query: Query[Any]) -> str:
-    """Say what the ledger has left, and would have."""
+    """Return in words what the ledger has left, before and after."""
     if query.terms.ledger is None:
-        return UNTRACKED
+        return "none: " + UNTRACKED
     balance = query.terms.ledger.balance()
     after = max(balance.remaining - query.epsilon, 0.0)
     return (
-        f"{format_floor(balance.remaining)} of {balance.total:.6g} left, {format_floor(after)} "
-        "after this"
+        f"epsilon {left(balance.remaining, balance.total)} of {balance.total:.6g} left, "
+        f"{left(after, balance.total)} after this"
     )
+
+
+def left(remaining: float, total: float) -> str:
+    """Return a remaining amount as text, without the billionth that rounding takes or leaves."""
+    return "0" if remaining < 1e-6 * total else format_floor(remaining * (1 + 1e-9))
 
 
 def _nobody() -> ParameterError:
     return ParameterError(
-        "--yes", "nobody can be asked here whether to spend", "add it if that is meant"
+        "--yes",
+        "there is no terminal to ask for your consent",
+        "add --yes to publish without asking",
     )
 
 
 def _asking() -> bool:
-    """Tell whether somebody can be asked."""
+    """Return whether there is a terminal for prompts."""
     streams = (sys.stdin, sys.stderr)
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
 def answer_to(question: str) -> str | None:
-    """Ask where somebody can be asked; elsewhere there is no answer."""
+    """Ask in a terminal; return None without one."""
     return _answer(question) if _asking() else None
 
 
 def _answer(question: str) -> str:
-    """Ask on stderr, so that stdout has the result alone."""
+    """Ask on stderr: stdout is for the result."""
     typer.echo(question, nl=False, err=True)
     line = sys.stdin.readline()
     if not line:
@@ -221,43 +233,42 @@ def _answer(question: str) -> str:
 
 
 def _unit(given: o.Unit, several: bool) -> tuple[PrivacyUnit, tuple[str, ...]]:
-    """Return the privacy unit from options, or ask for it, and what was answered.
-
-    It is never assumed.
-    """
+    """Return the privacy unit, and the answers if it had to be asked for. It is never assumed."""
     from dpmic.results import PrivacyUnit
 
     limited = given.person is not None or given.rows is not None
     if given.one_row and limited:
         raise ParameterError(
-            "the unit of privacy",
-            "it was given more than once",
+            "the privacy unit",
+            "it is given more than once",
             with_code(f"pass one of {_ways(several)}"),
         )
     if given.one_row or limited:
         return PrivacyUnit(given.person, given.rows or 1), ()
     if not _asking():
         raise ParameterError(
-            "the unit of privacy",
-            "it is not known how many rows a person may have",
+            "the privacy unit",
+            "the options do not say how many rows one person can have",
             with_code(f"pass {_ways(several)}"),
         )
-    chosen = _answer(QUESTION + (SEVERAL if several else "") + "Your answer: ")
+    chosen = _answer(
+        QUESTION + (SEVERAL if several else "") + f"Answer {'1, 2 or 3' if several else '1 or 2'}: "
+    )
     one = PrivacyUnit(), ("--one-row-per-person",)
     if chosen == "1":
         return one
     if chosen == "2":
-        column = _answer("Which column names the person? ")
+        column = _answer("Which column identifies the person? ")
         return PrivacyUnit(person=column), ("--person", column)
     if chosen == "3" and several:
-        most = _rows(_answer("At most how many rows has a person? "))
+        most = _rows(_answer("How many rows does one person have at most? "))
         return one if most == 1 else (PrivacyUnit(rows=most), ("--rows-per-person", str(most)))
-    raise Declined("no such answer, so nothing was spent")
+    raise Declined("this is not one of the answers, so nothing was spent")
 
 
 def _rows(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise ParameterError(text, "this is not a number of rows", "pass 1 or more")
+        raise ParameterError(text, "this is not a number of rows", "answer 1 or more")
     return int(text)
 
 
@@ -266,13 +277,13 @@ def _ways(several: bool) -> str:
 
 
 def opened(path: Path) -> Ledger:
-    """Open a ledger that is there: a mistyped name must not make another budget."""
+    """Open an existing ledger: a mistyped name must not create another budget."""
     from dpmic.privacy.ledger import Ledger
 
     if not path.exists():
         raise InputError(
             str(path),
             "there is no such ledger",
-            f"make it for all that is ever published: dpmic ledger create {path} --epsilon 3",
+            f"check the name, or create it: dpmic ledger create {path} --epsilon 3",
         )
     return Ledger(path)

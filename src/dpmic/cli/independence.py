@@ -1,7 +1,8 @@
-"""``dpmic test``: without epsilon not private, with it private."""
+"""``dpmic test``: a test of independence, private if epsilon is given."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -14,12 +15,33 @@ from dpmic.cli._shell import repeated
 from dpmic.cli._spending import Consent
 from dpmic.errors import ParameterError
 
-EXAMPLE = "dpmic test survey.csv age income, or with --epsilon 1 --one-row-per-person privately"
+EXAMPLE = (
+    "dpmic test survey.csv age income, or with privacy: "
+    "dpmic test survey.csv age income --epsilon 1 --one-row-per-person"
+)
 
-Permutations = Annotated[int | None, typer.Option(min=1, help="To compare with; 10,000.")]
-Factor = Annotated[float | None, typer.Option("--c", help="Master parts for each part; 5.")]
-Epsilon = Annotated[float | None, typer.Option(help="Test privately, at this privacy loss.")]
-Draws = Annotated[int | None, typer.Option(help="Independent columns to compare with; 999.")]
+Missing = StrEnum("Missing", {"raise_": "raise", "drop": "drop", "scatter": "scatter"})
+MissingOption = Annotated[
+    Missing | None,
+    typer.Option(
+        help="Drop records with missing values (default), or refuse them; with --epsilon, scatter "
+        "them at random between --bounds."
+    ),
+]
+REMEDY = "leave it out; for missing values pass --missing scatter or --fill NAME=VALUE"
+
+Permutations = Annotated[
+    int | None, typer.Option(min=1, help="The number of permutations; default 10,000.")
+]
+Factor = Annotated[
+    float | None, typer.Option("--c", help="Candidate cuts per column of a grid; default 5.")
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Test with differential privacy, at this privacy loss.")
+]
+Draws = Annotated[
+    int | None, typer.Option(help="With --epsilon: simulated null values; default 999.")
+]
 
 
 def independence(
@@ -31,9 +53,10 @@ def independence(
     c: Factor = None,
     seed: o.Seed = None,
     nominal: o.Nominal = None,
-    missing: o.MissingOption = None,
+    missing: MissingOption = None,
     epsilon: Epsilon = None,
     draws: Draws = None,
+    bounds: o.Bounds = None,
     fill: o.Fill = None,
     one_row: o.OneRow = False,
     person: o.Person = None,
@@ -45,34 +68,41 @@ def independence(
 ) -> None:
     """Test whether two columns are independent.
 
-    With --epsilon under differential privacy, without it not private.
+    The test is differentially private with --epsilon, and not private without it.
     """
     out.check(file, account.ledger)
     public: dict[str, Any]
     public = {"--permutations": permutations, "--B": cells, "--c": c, "--seed": seed}
-    public |= {"--nominal": nominal or None, f"--missing {missing}": missing}
+    public |= {"--nominal": nominal or None}
+    scattered = missing is Missing.scatter
+    public |= {f"--missing {missing}": None if scattered else missing}
     private: dict[str, Any]
     private = {"--draws": draws, "--person": person, "--one-row-per-person": one_row, "--yes": yes}
-    private["--fill"] = fill or None
+    private |= {"--fill": fill or None, "--bounds": bounds or None, "--missing scatter": scattered}
     private |= {f"--{field.replace('_', '-')}": value for field, value in vars(account).items()}
     if epsilon is None:
-        _refuse(private, "only a private test has it", "add --epsilon 1, or leave it out")
+        _refuse(private, "only a private test takes it", "add --epsilon 1, or leave it out")
         options: dict[str, Any] = {"permutations": permutations or 10_000, "rng": seed}
         options |= {"B": 9 if cells is None else cells, "c": 5 if c is None else c}
         marked = _inputs.names(nominal, "--nominal")
-        table, drop = _inputs.complete(file, [x, y], written, marked, missing)
+        rule = None if missing is None else o.Missing(missing.value)
+        table, drop = _inputs.complete(file, [x, y], written, marked, rule)
         _test(out, table, x, y, {**options, "missing": drop})
         return
-    _refuse(public, "a private test has it not", "leave it out; for gaps, --fill NAME=VALUE")
+    _refuse(public, "a private test does not take it", REMEDY)
     from dpmic.privacy.independence import prepare
 
+    ends: dict[str, Any] = dict.fromkeys(_inputs.two(x, y))
+    if scattered:
+        ends = _inputs.bounds_of(bounds, None, [x, y])
+    elif bounds:
+        raise ParameterError("--bounds", "only --missing scatter uses them", "leave them out")
     unit = o.Unit(one_row, person)
-    given = {"epsilon": epsilon, "missing": _inputs.missing("refuse", fill)}
+    given = {"epsilon": epsilon, "missing": _inputs.missing(missing or "refuse", fill)}
     consent = Consent.sought(unit, account, yes, several=False, **given)
-    table = _inputs.private(
-        file, dict.fromkeys(_inputs.two(x, y)), consent.terms, written, counts=False
-    )
-    query = prepare(x, y, consent.terms, data=table, draws=999 if draws is None else draws)
+    table = _inputs.private(file, ends, consent.terms, written, counts=False)
+    options = {"draws": 999 if draws is None else draws, "bounds": ends if scattered else None}
+    query = prepare(x, y, consent.terms, data=table, **options)
     consent.publish(out, "testing", query, _answers.published)
 
 

@@ -1,4 +1,4 @@
-"""``dpmic init``, ``check``, ``rehearse`` and ``run``: one file that says what to publish."""
+"""``dpmic init``, ``check``, ``rehearse`` and ``run``: publish what a job file asks for."""
 
 from __future__ import annotations
 
@@ -31,18 +31,21 @@ ENDING = ".dpmic.toml"
 PEOPLE = "--people"
 
 JobFile = Annotated[
-    Path, typer.Argument(metavar="JOB", help="A job file, such as dpmic init writes.")
+    Path, typer.Argument(metavar="JOB", help="A job file, as dpmic init writes it.")
 ]
 People = Annotated[
     int | None,
-    typer.Option(PEOPLE, help="About how many people there are, if the job file does not say it."),
+    typer.Option(PEOPLE, help="About how many people there are, unless the job file says it."),
 ]
 
 
 def init(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The table; its header is read.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A table, of which only the header is read.")
+    ],
     out: Annotated[
-        Path | None, typer.Option(metavar="JOB", help="The job file; by default FILE.dpmic.toml.")
+        Path | None,
+        typer.Option(metavar="JOB", help="The job file to write; default FILE.dpmic.toml."),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Overwrite an existing job file.")
@@ -50,9 +53,9 @@ def init(
     *,
     written: o.Written,
 ) -> None:
-    """Write a job file for a table, to be filled in.
+    """Write a job file for a table, for you to fill in.
 
-    Only the names of the columns are read, never a record.
+    Reads only the names of the columns, never a record.
     """
     from dpmic.data import header
     from dpmic.job import save, template
@@ -67,15 +70,15 @@ def init(
     for line in notes:
         _output.note(line)
     if any("';'" in line for line in notes) and written.decimal is None:
-        _output.note('if its numbers have decimal commas, write decimal = "," below [data]')
-    _output.say(f'{path}: replace every "?", then: dpmic check {path}')
+        _output.note('if the numbers have decimal commas, write decimal = "," below [data]')
+    _output.say(f'Wrote {path}. Replace every "?" in it, then run: dpmic check {path}')
 
 
 def check(job: JobFile, people: People = None) -> None:
-    """Say what a job file lacks, and show the plan.
+    """Check a job file and show its plan.
 
-    Everything that is missing or wrong is listed with its line. Of the table only the header is
-    read, and nothing is spent.
+    Lists everything that is missing or wrong, with line numbers. Reads only the header of the
+    table. Nothing is spent.
     """
     from dpmic.job import Job, for_the_file, speaking_of_keys
 
@@ -83,12 +86,12 @@ def check(job: JobFile, people: People = None) -> None:
     loaded.refuse(loaded.check())
     if people is None and loaded.get("data", "people") is None:
         _output.say(
-            f"{job}: nothing is missing. For the noise and the expected error add people = 5000 "
-            f"below [data], or {PEOPLE} 5000."
+            f"{job} is complete. To see the noise and the expected error, write people = 5000 "
+            f"below [data], or pass {PEOPLE} 5000."
         )
     else:
         with speaking_of_keys():
-            # One row each: more records would only have less noise.
+            # One row per person is enough: the noise follows from the number of people.
             query = loaded.query(loaded.made_up(people, rows=1))
             query.check()
         _plan(loaded, query, people, for_the_file)
@@ -96,7 +99,7 @@ def check(job: JobFile, people: People = None) -> None:
 
 
 def _plan(job: Job, query: Query[Any], people: int | None, spell: Any) -> None:
-    """Show a query that was prepared with made-up columns: it has the noise of the real one."""
+    """Show a query on made-up columns, which has the same noise as the real one."""
     show(query, {**_expected(job, query), **job.promises(job.number_of_people(people))}, spell)
 
 
@@ -105,14 +108,14 @@ def rehearse(
     people: People = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="HTML", help="The page; by default beside the real report."),
+        typer.Option(metavar="HTML", help="The report to write; by default beside the real one."),
     ] = None,
     overwrite: o.Overwrite = False,
 ) -> None:
-    """Run a job on made-up data, to see its report and noise.
+    """Run a job on made-up data, to see its report and its noise.
 
-    Made-up columns follow the bounds and categories of the job file. The table is not opened, the
-    ledger is not touched, and nothing is spent.
+    The made-up columns follow the bounds and categories of the job file. The table and the ledger
+    stay closed, and nothing is spent.
     """
     from dpmic.job import Job, speaking_of_keys
 
@@ -139,38 +142,38 @@ def rehearse(
         answer,
         title=f"Rehearsal on made-up data. {answer.title}",
         below=[
-            "No record was read and nothing was spent. The columns were made up, so the values "
-            "mean nothing; their noise, and the cost if it were real, are those of the job.",
-            f"It took {took:.1f} s, without reading the table.",
+            "No record was read and nothing was spent. The data are made up, so the values mean "
+            "nothing. The noise and the cost are those of the real job.",
+            f"The computation took {took:.1f} s, without the time to read the real table.",
         ],
     )
     out.give(marked, page)
 
 
 def _beside(report: Path | None) -> Path | None:
-    """Return the name of a rehearsal's page."""
+    """Return the file of a rehearsal's report."""
     return report and report.with_name(f"{report.stem}.rehearsal{report.suffix}")
 
 
 def _people(job: Job, given: int | None) -> int:
-    """Return how many people to make up: as an option or the file says, or somebody answers."""
+    """Return the number of people to make up: from the option, the file, or a prompt."""
     if given is None and job.get("data", "people") is None:
-        answer = answer_to("About how many people are there? ")
+        answer = answer_to("About how many people are in the table? ")
         if answer is None:
-            remedy = f"add {PEOPLE} 5000, or people = 5000 below [data]"
-            raise ParameterError("people", "it is not known how many there are", remedy)
+            remedy = f"pass {PEOPLE} 5000, or write people = 5000 below [data]"
+            raise ParameterError("people", "the number of people is not known", remedy)
         digits = answer.replace(",", "").replace("_", "")
         if not digits.isdecimal():
-            raise ParameterError(answer, "this is not a number of people", "answer 5000")
+            raise ParameterError(answer, "this is not a number", "answer with digits, such as 5000")
         given = int(digits)
     return job.number_of_people(given)
 
 
 def run(job: JobFile, yes: o.Yes = False, *, out: Delivery) -> None:
-    """Publish what a job file asks for, and write its report.
+    """Publish what a job file asks for, and write the report.
 
-    The plan is shown, and nothing is spent before you agree. What the file does not say about
-    the privacy unit is asked, too.
+    Shows the plan first. Nothing is spent before you agree. If the file does not say who is
+    protected, the command asks.
     """
     from dpmic.job import Job, for_the_file, is_about_unit, speaking_of_keys
 
@@ -180,7 +183,7 @@ def run(job: JobFile, yes: o.Yes = False, *, out: Delivery) -> None:
     out.check(job, loaded.at("data", "file"), loaded.at("privacy", "ledger"))
     loaded.refuse([problem for problem in loaded.check() if not is_about_unit(problem)])
     with speaking_of_keys():
-        terms, _ = loaded.asked()
+        terms, _ = loaded.keywords()
         unit = o.Unit(
             loaded.get("privacy", "one_row_per_person", False),
             terms.pop("person", None),
@@ -203,7 +206,7 @@ def run(job: JobFile, yes: o.Yes = False, *, out: Delivery) -> None:
 
 
 def _table(job: Job, terms: Terms) -> Any:
-    """Load the columns that the job needs, or open a file that is too large for that."""
+    """Load the columns of the job, or open a file that is too large to load."""
     ranked = job.ask == "test" or job.get("question", "mechanism") == "mice-laplace"
     counts = not ranked and job.get("question", "axes") != "wide"
     file, written = str(job.at("data", "file")), o.Written(**job.written)
@@ -211,7 +214,7 @@ def _table(job: Job, terms: Terms) -> Any:
 
 
 def _answer(job: Job, result: Any) -> Answer:
-    """Answer with a result as the command for such a question does."""
+    """Present a result as the command for the same question does."""
     estimate = job.get("report", "estimate", False)
     if job.get("groups", "by") is not None:
         return _answers.groups(result)
@@ -221,7 +224,7 @@ def _answer(job: Job, result: Any) -> Answer:
 
 
 def _expected(job: Job, query: Any) -> dict[str, str]:
-    """Return what values will be worth, where simulations of default options tell."""
+    """Return the expected error of the values, where it was simulated (default options)."""
     get = job.get
     if get("groups", "by") is not None:
         return {}

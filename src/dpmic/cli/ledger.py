@@ -1,4 +1,4 @@
-"""``dpmic ledger``: make a budget, and see what was spent of it."""
+"""``dpmic ledger``: create a privacy budget, and show what was spent."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmic._format import format_ceil, format_floor
+from dpmic._format import format_ceil
 from dpmic.cli import _output
 from dpmic.cli._options import spread
 from dpmic.cli._output import Answer, Printing
-from dpmic.cli._spending import opened
+from dpmic.cli._spending import left, opened
 
 if TYPE_CHECKING:
     from dpmic.privacy.ledger import Balance, Entry, Ledger
@@ -21,20 +21,25 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Make the budget of a group of people, and read it.",
+    help="Create the privacy budget of a group of people, or show it.",
 )
 
-Where = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
+Where = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
 FIELDS = ("time", "dataset", "question", "epsilon", "delta", "answered", "answer", "answered_at")
 
 
 @app.command(epilog="Example: dpmic ledger create people.ledger --epsilon 3")
 def create(
     path: Where,
-    epsilon: Annotated[float, typer.Option(help="For all that is ever published about them.")],
-    delta: Annotated[float, typer.Option(help="The same for delta.")] = 0.0,
+    epsilon: Annotated[
+        float, typer.Option(help="The total for everything ever published about these people.")
+    ],
+    delta: Annotated[float, typer.Option(help="The total delta.")] = 0.0,
 ) -> None:
-    """Make a ledger for a group of people. Its total is fixed once."""
+    """Create a ledger for a group of people.
+
+    The total cannot be changed later.
+    """
     from dpmic.privacy.ledger import Ledger
 
     ledger = Ledger(path, epsilon, delta)
@@ -44,7 +49,10 @@ def create(
 @app.command(epilog="Example: dpmic ledger show people.ledger --json")
 @spread
 def show(path: Where, *, out: Printing) -> None:
-    """Show the budget, what was asked and what it cost; answers are in JSON and CSV."""
+    """Show the budget and every query with its cost.
+
+    --json and --csv include the answers.
+    """
     out.check()
     ledger = opened(path)
     entries = ledger.history()
@@ -52,13 +60,13 @@ def show(path: Where, *, out: Printing) -> None:
 
 
 def _amounts(balance: Balance) -> str:
-    """Return what was spent and what is left, in words."""
+    """Return in words what was spent and what is left."""
     text = f"epsilon {format_ceil(balance.spent)} of {balance.total:.6g} spent, "
-    text += f"{format_floor(balance.remaining)} left"
+    text += f"{left(balance.remaining, balance.total)} left"
     if balance.total_delta:
         text += (
             f"; delta {format_ceil(balance.spent_delta)} of {balance.total_delta:.6g} spent, "
-            f"{format_floor(balance.remaining_delta)} left"
+            f"{left(balance.remaining_delta, balance.total_delta)} left"
         )
     return text
 
@@ -70,7 +78,7 @@ def _answer(ledger: Ledger, entries: list[Entry]) -> Answer:
         line["question"], line["answer"] = _parsed(line["question"]), _parsed(line["answer"])
     return Answer(
         title=f"{ledger.path}: {_amounts(balance)}",
-        heads=("time (UTC)", "question", "epsilon", "delta", "state"),
+        heads=("time (UTC)", "query", "epsilon", "delta", "state"),
         rows=[_row(entry) for entry in entries],
         below=_remarks(entries),
         json=lambda: json.dumps({**asdict(balance), "history": history}),
@@ -81,20 +89,20 @@ def _answer(ledger: Ledger, entries: list[Entry]) -> Answer:
 
 def _remarks(entries: list[Entry]) -> list[str]:
     if not entries:
-        return ["Nothing was asked yet."]
+        return ["No queries yet."]
     remarks = []
     if any(entry.dataset is None for entry in entries):
         remarks.append(
-            "Entries without a dataset come from an older dpmic. They count as spent and are never "
-            "replayed."
+            "Entries without a dataset come from an older version of dpmic. They count as spent, "
+            "but their answers are not used again."
         )
     if not all(entry.answered for entry in entries):
-        remarks.append("Pending questions are charged. Asking them again is free.")
+        remarks.append("Pending queries are charged but not answered. Run them again for free.")
     return remarks
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    """Return a line for people."""
+    """Return one row of the table."""
     when = entry.time.partition("+")[0].replace("T", " ")
     state = "answered" if entry.answered else "pending"
     question = entry.words
@@ -104,7 +112,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def _parsed(text: str | None) -> Any:
-    """Return the value of a JSON text, and any other text as it is."""
+    """Return the value of a JSON text, and any other text unchanged."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``dpmic plan`` and ``dpmic audit``: what to expect, and an attack on a promise."""
+"""``dpmic plan`` and ``dpmic audit``: the expected error, and an attack on the guarantee."""
 
 from __future__ import annotations
 
@@ -26,31 +26,35 @@ Of = StrEnum("Of", ["value", "estimate"])
 def plan(
     n: Annotated[int | None, typer.Option("--n", help="The number of records.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="The privacy loss.")] = None,
-    error: Annotated[float | None, typer.Option(help="The target distance from MIC*.")] = None,
+    error: Annotated[
+        float | None, typer.Option(help="The target error: expected distance from MIC*.")
+    ] = None,
     candidates: Annotated[
-        int | None, typer.Option(min=1, help="Plan a table of so many pairs.")
+        int | None, typer.Option(min=1, help="For dpmic screen: the number of pairs.")
     ] = None,
     columns: Annotated[
-        int | None, typer.Option(min=2, help="Plan all pairs of so many columns.")
+        int | None, typer.Option(min=2, help="For dpmic screen: the number of columns.")
     ] = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Select so many of the pairs, the strongest.")
+        int | None, typer.Option(min=1, help="For dpmic screen: how many pairs to select.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="For all pairs, for less noise.")] = 0.0,
-    of: Annotated[Of, typer.Option(help="Of which number the error speaks.")] = Of.value,
+    delta: Annotated[
+        float, typer.Option(help="For all pairs: allow this delta, for less noise.")
+    ] = 0.0,
+    of: Annotated[
+        Of, typer.Option(help="Error of the value, or of the estimate of MIC*.")
+    ] = Of.value,
     rows: Annotated[
-        int, typer.Option("--rows-per-person", min=1, help="At most so many rows of a person.")
+        int, typer.Option("--rows-per-person", min=1, help="The most rows of one person.")
     ] = 1,
     allow_large_epsilon: o.AllowLarge = False,
     *,
     out: Printing,
 ) -> None:
-    """Tell the expected error of a release beforehand.
+    """Show the expected error of a release before you spend anything.
 
-    Or the smallest n or epsilon that reaches a target error. Nothing is spent.
-
-    Give exactly two of --n, --epsilon and --error. For dpmic screen give --n, --epsilon, the
-    number of pairs or of columns, and perhaps --top.
+    Or find the smallest n or epsilon for a target error: give exactly two of --n, --epsilon and
+    --error. For dpmic screen, give --n, --epsilon, --columns or --candidates, and --top.
     """
     from dpmic.privacy.plan import plan
 
@@ -69,31 +73,30 @@ def plan(
 
 
 def _pairs(candidates: int | None, columns: int | None) -> int | None:
-    """Return the number of pairs, said directly or by the number of columns."""
+    """Return the number of pairs, given directly or by the number of columns."""
     if columns is None:
         return candidates
     if candidates is not None:
         raise ParameterError(
-            "--candidates, --columns", "both say how many pairs there are", "pass one of them"
+            "--candidates, --columns", "both give the number of pairs", "pass one of the two"
         )
     return columns * (columns - 1) // 2
 
 
 def audit(
-    mechanism: Annotated[Mechanism, typer.Argument(help="Which of ours to attack.")],
+    mechanism: Annotated[Mechanism, typer.Argument(help="The mechanism to attack.")],
     epsilon: o.Epsilon = 1.0,
-    n: Annotated[int, typer.Option("--n", help="Records in the made datasets.")] = 25,
-    runs: Annotated[int, typer.Option(help="On each of two datasets.")] = 100_000,
-    confidence: Annotated[float, typer.Option(help="That the bound is true.")] = 0.999,
+    n: Annotated[int, typer.Option("--n", help="Records in each dataset of the attack.")] = 25,
+    runs: Annotated[int, typer.Option(help="Runs on each of the two datasets.")] = 100_000,
+    confidence: Annotated[float, typer.Option(help="The confidence level of the bound.")] = 0.999,
     *,
     out: Printing,
 ) -> None:
-    """Attack a mechanism, to disprove its epsilon.
+    """Attack a mechanism and try to disprove its epsilon.
 
-    It is run many times on two made datasets that differ in one record, which takes a minute.
-    The result is a lower bound on epsilon: it can disprove a claim, never prove one.
-
-    The exit code is 1 if the claim is disproved.
+    Runs the mechanism many times on two artificial datasets that differ in one record, which
+    takes about a minute. The result is a lower bound on epsilon: it can disprove the claim, but
+    never prove it. The exit code is 1 if the claim is disproved.
     """
     from dpmic.privacy.audit import audit
     from dpmic.privacy.release import MECHANISMS, of_least_error

@@ -1,4 +1,4 @@
-"""``dpmic release`` and ``dpmic bounds``: about two columns, and about one."""
+"""``dpmic release`` and ``dpmic bounds``: the MIC of two columns, the range of one."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ Mechanism = StrEnum(
 Chosen = Annotated[
     Mechanism,
     typer.Option(
-        help="auto: capped-laplace, or micr-laplace if you pass --B or --c; mice-laplace needs no "
-        "bounds; micr-geometric gives a noisy histogram."
+        help="auto: capped-laplace, or micr-laplace with --B or --c. mice-laplace needs no bounds; "
+        "micr-geometric publishes a noisy histogram."
     ),
 ]
 
@@ -55,7 +55,7 @@ def release(
     axes: o.AxesOption = None,
     cap: o.Cap = None,
     cells: o.Cells = None,
-    c: Annotated[float | None, typer.Option(help="Master parts for each part.")] = None,
+    c: Annotated[float | None, typer.Option(help="Candidate cuts per column of a grid.")] = None,
     *,
     written: o.Written,
     records: o.Records,
@@ -67,23 +67,24 @@ def release(
     yes: o.Yes = False,
     out: Delivery,
 ) -> None:
-    """Publish the dependence of two columns privately.
+    """Publish the MIC of two columns with differential privacy.
 
-    The plan is shown, and nothing is spent before you agree.
+    Shows the plan first. Nothing is spent before you agree.
     """
     from dpmic.privacy.release import prepare
 
     out.check(file, bounds_file, account.ledger)
+    grouping.check(estimate)
     which = {**records.terms, **grouping.terms}
     ends = None
-    if mechanism is not Mechanism.mice_laplace:
+    if mechanism is not Mechanism.mice_laplace or records.terms["missing"] == "scatter":
         numeric = [name for name in _inputs.two(x, y) if name not in (which["categories"] or ())]
-        nominal = ", or list what it can be: --categories NAME=A,B,..."
+        nominal = ", or --categories NAME=A,B for a nominal column"
         ends = _inputs.bounds_of(bounds, bounds_file, numeric, nominal)
     elif bounds:
-        raise ParameterError("--bounds", f"{mechanism} uses none", "leave them out")
+        raise ParameterError("--bounds", f"{mechanism} does not use bounds", "leave them out")
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy, **which)
-    # Ranks need all records, and so does looking for where they lie; counts do not.
+    # Ranks and wide axes need all records in memory; counts on fixed grids do not.
     counts = mechanism is not Mechanism.mice_laplace and axes is not o.Axes.wide
     wanted = dict.fromkeys(_inputs.two(x, y)) if ends is None else ends
     table = _inputs.private(file, wanted, consent.terms, written, counts=counts)
@@ -104,7 +105,7 @@ def release(
 
 
 def expected_of(query: ReleaseQuery) -> dict[str, str]:
-    """Return how far the value would be from MIC*, where simulations tell."""
+    """Return the expected distance of the value from MIC*, where it was simulated."""
     from dpmic.privacy.plan import plan
 
     terms = query.terms
@@ -122,13 +123,13 @@ def expected_of(query: ReleaseQuery) -> dict[str, str]:
 
 def bounds(
     file: o.File,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column's name.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The name of a column.")],
     epsilon: o.Epsilon,
     coverage: Annotated[
-        float, typer.Option(help="The share of records that should lie inside.")
+        float, typer.Option(help="The share of records that should lie in the range.")
     ] = 0.99,
     failure: Annotated[
-        float, typer.Option(help="How often more may lie outside than is said.")
+        float, typer.Option(help="The probability that more records lie outside than stated.")
     ] = 0.05,
     *,
     written: o.Written,
@@ -137,10 +138,9 @@ def bounds(
     yes: o.Yes = False,
     out: Printing,
 ) -> None:
-    """Find a range of a column privately.
+    """Find the range of a column with differential privacy.
 
-    For columns of which nobody knows one: bounds from what a column means are better and cost
-    nothing.
+    Use it only if you do not know the range: bounds from domain knowledge are better, and free.
     """
     from dpmic.privacy.bounds import prepare
 

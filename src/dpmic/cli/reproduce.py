@@ -1,4 +1,4 @@
-"""``dpmic reproduce``."""
+"""``dpmic reproduce``: the evaluation of the paper."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ Part = StrEnum("Part", ["synthetic", "real", "loose", "parameters", "errors", "i
 
 
 def reproduce(
-    part: Annotated[Part, typer.Argument(help="Which part of the evaluation.")],
-    quick: Annotated[bool, typer.Option("--quick", help="A sample of it, in two minutes.")] = False,
+    part: Annotated[Part, typer.Argument(help="The part of the evaluation to run.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Run a sample, in two minutes.")] = False,
     output: Annotated[
-        Path | None, typer.Option(help="A folder; by default reproduction or reproduction-quick.")
+        Path | None,
+        typer.Option(help="The output folder; default reproduction or reproduction-quick."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulations.")] = 0,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="By default one for each core.")
+        int | None, typer.Option(min=1, help="Worker processes; default one per core.")
     ] = None,
 ) -> None:
-    """Make the tables and figures of the paper again.
+    """Reproduce the tables and figures of the paper.
 
-    Ours stand beside the printed ones.
-
-    Stopped with Ctrl-C it goes on where it was when the same command is given again.
+    Shows our numbers beside the printed ones. After Ctrl-C, the same command resumes.
     """
     from dpmic.evaluation.reproduce import PARTS, reproduce
 
@@ -51,7 +50,7 @@ def reproduce(
                 say=_output.note,
             )
     except KeyboardInterrupt:
-        _output.note("stopped; the same command goes on from here")
+        _output.note("stopped; the same command resumes from here")
         raise SystemExit(STOPPED) from None
     if page is not None:
         _output.say(f"Tables, figures and the page are in {folder}: open {page}")

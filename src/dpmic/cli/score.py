@@ -1,4 +1,4 @@
-"""``dpmic score`` and ``dpmic matrix``: how strongly columns depend on each other, not private."""
+"""``dpmic score`` and ``dpmic matrix``: dependence of columns, without privacy."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ EXAMPLE_MATRIX = "dpmic matrix survey.csv --columns age,income,rent --pvalues --
 
 QValues = StrEnum("QValues", ["bh", "storey"])
 Top = Annotated[
-    int | None, typer.Option(min=1, help="So many pairs; by default 10 in a table, else all.")
+    int | None, typer.Option(min=1, help="Show this many pairs; default 10 in a table, else all.")
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
-        metavar="PARQUET", help="Keep all scores here; the same command goes on after Ctrl-C."
+        metavar="PARQUET", help="Save all scores here; after Ctrl-C the same command resumes."
     ),
 ]
 
 Edges = Annotated[
     Path | None,
-    typer.Option(metavar="GML|CSV", help="Write the significant pairs as a network; --pvalues."),
+    typer.Option(
+        metavar="GML|CSV", help="Write the significant pairs as a network; needs --pvalues."
+    ),
 ]
 
 
@@ -56,7 +58,10 @@ def score(
     written: o.Written,
     out: Delivery,
 ) -> None:
-    """Score how strongly two columns depend on each other. Not private."""
+    """Score how strongly two columns depend on each other.
+
+    The score is not private; for a private one see dpmic release.
+    """
     from dpmic.statistics import family
 
     out.check(file, bounds_file)
@@ -65,7 +70,7 @@ def score(
         ends = _inputs.bounds_of(bounds, bounds_file, [x, y])
         options["bounds"] = (ends[x], ends[y])
     elif bounds or bounds_file:
-        raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
+        raise _without_bounds(statistic)
     names = _inputs.names(nominal, "--nominal")
     counted = _counts_do(statistic, missing, c, names) and out.report is None
     table, options["missing"] = _inputs.complete(
@@ -86,52 +91,55 @@ def score(
 
 @dataclass(frozen=True)
 class Choice:
-    """Which columns of a table take part, and as what."""
+    """Options about which columns to score, and how."""
 
     columns: Annotated[
-        list[str] | None, typer.Option(metavar="A,B,...", help="Only these; by default all.")
+        list[str] | None, typer.Option(metavar="A,B,...", help="Score only these columns.")
     ] = None
-    exclude: Annotated[list[str] | None, typer.Option(metavar="A,B,...", help="All but these.")] = (
-        None
-    )
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="A,B,...", help="Leave these columns out.")
+    ] = None
     include: Annotated[
         list[str] | None,
         typer.Option(
             metavar="A,B,...",
-            help="Also these, which look like identifiers: texts that all differ, consecutive "
-            "numbers.",
+            help="Keep these columns, though they look like identifiers (all texts differ, or "
+            "consecutive numbers).",
         ),
     ] = None
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Only the pairs with this column.")
+        str | None, typer.Option(metavar="COLUMN", help="Score only pairs with this column.")
     ] = None
     nominal: o.Nominal = None
 
 
 @dataclass(frozen=True)
 class Testing:
-    """How pairs are tested for independence."""
+    """Options of the test of independence."""
 
     pvalues: Annotated[bool, typer.Option("--pvalues", help="Test each pair for independence.")] = (
         False
     )
     pooled: Annotated[
-        bool, typer.Option("--pooled", help="Pairs with the same ties share permutations: faster.")
+        bool,
+        typer.Option("--pooled", help="Share permutations among pairs with the same ties: faster."),
     ] = False
     permutations: Annotated[
-        int, typer.Option(min=1, help="How many each pair is compared with.")
+        int, typer.Option(min=1, help="The number of permutations per pair.")
     ] = 10_000
     test_cells: Annotated[
-        float, typer.Option("--test-B", help="At most so many cells in a grid of the test.")
+        float, typer.Option("--test-B", help="Grids of the test have at most this many cells.")
     ] = 9
-    test_c: Annotated[float, typer.Option(help="Master parts for each part in the test.")] = 5
+    test_c: Annotated[
+        float, typer.Option(help="Candidate cuts per column of a grid, in the test.")
+    ] = 5
     qvalues: Annotated[
-        QValues, typer.Option(help="Adjust p-values by Benjamini-Hochberg or by Storey.")
+        QValues, typer.Option(help="Adjust p-values as Benjamini and Hochberg, or as Storey.")
     ] = QValues.bh
     seed: o.Seed = None
 
     def options(self) -> dict[str, Any]:
-        """Return them as ``pairwise`` has them."""
+        """Return the options, as ``pairwise`` takes them."""
         own = {"pvalues": self.pvalues, "pooled": self.pooled, "permutations": self.permutations}
         test = {"test_B": self.test_cells, "test_c": self.test_c, "qvalues": self.qvalues.value}
         return {**own, **test, "rng": self.seed}
@@ -146,19 +154,19 @@ def matrix(
     alpha: o.Alpha = 0.6,
     cells: o.Cells = None,
     c: o.C = 15,
-    tic: Annotated[bool, typer.Option("--tic", help="The total coefficient too.")] = False,
+    tic: Annotated[bool, typer.Option("--tic", help="Also compute total information.")] = False,
     pearson: Annotated[
-        bool, typer.Option("--pearson", help="Correlations too, and MIC less theirs squared.")
+        bool, typer.Option("--pearson", help="Also compute correlations, and MIC - rho^2.")
     ] = False,
     *,
     testing: Testing,
     missing: o.MissingOption = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads; by default one for each core.")
+        int | None, typer.Option(min=1, help="Threads; default one per core.")
     ] = None,
     device: o.DeviceOption = o.Device.cpu,
     exact: Annotated[
-        bool, typer.Option("--exact", help="With a GPU: MIC to the last bit of the CPU's.")
+        bool, typer.Option("--exact", help="On a GPU: make MIC bit-identical to the CPU's.")
     ] = False,
     top: Top = None,
     out: Out = None,
@@ -166,7 +174,10 @@ def matrix(
     written: o.Written,
     where: Delivery,
 ) -> None:
-    """Score every pair of columns. Not private: see dpmic screen."""
+    """Score every pair of columns.
+
+    The scores are not private; for private ones see dpmic screen.
+    """
     from dpmic.all_pairs.pairwise import pairwise
 
     where.check(file, bounds_file, out, edges)
@@ -178,11 +189,11 @@ def matrix(
         chosen = chosen or list(ends)
         if not chosen:
             raise ParameterError(
-                "--bounds", "micr needs them", "add --bounds NAME=LOW:HIGH for each"
+                "--bounds", "micr needs bounds", "add --bounds NAME=LOW:HIGH for each column"
             )
         options["bounds"] = _inputs.of_columns(chosen, ends)
     elif ends:
-        raise ParameterError("--bounds", f"{statistic} uses none", "pass --statistic micr")
+        raise _without_bounds(statistic)
     names = _inputs.names(choice.nominal, "--nominal")
     without = _inputs.names(choice.exclude, "--exclude")
     counted = _counts_do(statistic, missing, c, names) and bool(chosen) and not without
@@ -199,16 +210,22 @@ def matrix(
         note(f"the network of significant pairs is in {edges.resolve()}")
 
 
+def _without_bounds(statistic: o.Statistic) -> ParameterError:
+    """Return the refusal of bounds for a statistic that has none."""
+    remedy = "leave them out, or pass --statistic micr"
+    return ParameterError("--bounds", f"{statistic} does not use bounds", remedy)
+
+
 def _check_edges(
     edges: Path | None, pvalues: bool, where: Delivery, others: tuple[str | Path | None, ...]
 ) -> None:
-    """Refuse a network that cannot be written, before any work is done."""
+    """Refuse a network that cannot be written, before any work begins."""
     if edges is None:
         return
     from dpmic.results.networks import checked
 
     if not pvalues:
-        reason = "edges are the significant pairs"
+        reason = "the edges are the significant pairs"
         raise ParameterError(f"--edges {edges}", reason, "add --pvalues")
     refuse_replacing(edges, "--edges", others)
     checked(edges, "--edges")
@@ -238,6 +255,6 @@ def _page(result: Pairwise, table: Any, options: dict[str, Any]) -> str:
 def _counts_do(
     statistic: o.Statistic, missing: o.Missing | None, c: float, nominal: list[str] | None
 ) -> bool:
-    """Return whether counts on fixed grids suffice, so that a large file need not be loaded."""
+    """Return whether counts on fixed grids are enough, so that a large file is not loaded."""
     dropped = missing is o.Missing.drop or nominal is not None
     return statistic is o.Statistic.micr and not dropped and c < math.inf

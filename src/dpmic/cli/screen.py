@@ -1,4 +1,4 @@
-"""``dpmic screen``."""
+"""``dpmic screen``: the strongest pairs of a table, with privacy."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ def screen(
     bounds: o.Bounds = None,
     bounds_file: o.BoundsFile = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Select so many pairs, the strongest.")
+        int | None, typer.Option(min=1, help="Publish this many pairs, the strongest.")
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Publish every pair instead; the noise is larger.")
+        bool, typer.Option("--all", help="Publish every pair instead, with more noise.")
     ] = False,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Only pairs with this column.")
+        str | None, typer.Option(metavar="COLUMN", help="Consider only pairs with this column.")
     ] = None,
     split: Annotated[
-        float | None, typer.Option(help="The share of epsilon for the selection.")
+        float | None, typer.Option(help="The share of epsilon spent on the selection.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="With --all, for less noise.")] = 0.0,
+    delta: Annotated[
+        float, typer.Option(help="With --all: allow this delta, for less noise.")
+    ] = 0.0,
     axes: o.AxesOption = None,
     *,
     written: o.Written,
@@ -51,23 +53,24 @@ def screen(
     yes: o.Yes = False,
     out: Delivery,
 ) -> None:
-    """Publish the strongest pairs of columns privately.
+    """Publish the strongest pairs with differential privacy.
 
-    The columns that have bounds or categories take part. The plan is shown, and nothing is spent
+    Considers the columns that have bounds or categories. Shows the plan first. Nothing is spent
     before you agree.
     """
     out.check(file, bounds_file, account.ledger)
+    grouping.check(estimate)
     own = _own(top, every, split, delta)
     ends = _inputs.bounds(bounds, bounds_file)
     which = {**records.terms, **grouping.terms}
     if not ends and not which["categories"]:
         raise ParameterError(
             "--bounds",
-            "the columns that take part need them, or categories",
-            "add --bounds age=0:120 or --categories ward=a,b for each",
+            "no column has bounds or categories",
+            "add --bounds age=0:120 or --categories ward=a,b for each column to score",
         )
     if every and grouping.by is not None:
-        raise ParameterError("--by", "groups are screened with --top", "pass --top 5, not --all")
+        raise ParameterError("--by", "groups need --top", "pass --top 5 instead of --all")
     consent = Consent.sought(unit, account, yes, epsilon=epsilon, allow_noisy=allow_noisy, **which)
     table = _inputs.private(file, ends, consent.terms, written, counts=axes is not o.Axes.wide)
     shared = {"bounds": ends, "target": target, "axes": axes and axes.value}
@@ -86,17 +89,17 @@ def _own(top: int | None, every: bool, split: float | None, delta: float) -> dic
     """Return the options of a selection, or those of all pairs."""
     if every == (top is not None):
         raise ParameterError(
-            "--top, --all", "one of both is needed", "pass --top 5, or --all for every pair"
+            "--top, --all", "exactly one of the two is needed", "pass --top K or --all"
         )
     if every and split is not None:
-        raise ParameterError("--split", "with --all nothing is chosen", "leave it out")
+        raise ParameterError("--split", "with --all nothing is selected", "leave it out")
     if delta and not every:
-        raise ParameterError("--delta", "a choice needs none", "leave it out, or pass --all")
+        raise ParameterError("--delta", "a selection needs none", "leave it out, or pass --all")
     return {"delta": delta} if every else {"top": top, "split": split}
 
 
 def expected_of(query: Any, top: int | None, delta: float) -> dict[str, str]:
-    """Return what the values will be worth, and the chance of a strong pair."""
+    """Return the expected error of the values, and the chance to select a strong pair."""
     from dpmic.privacy.plan import plan
 
     terms, candidates = query.terms, len(query.table.pairs)

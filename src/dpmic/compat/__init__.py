@@ -1,4 +1,4 @@
-"""Interfaces of other libraries, computed by ours."""
+"""The interfaces of other libraries, with dpmic's computations."""
 
 from dpmic.compat import minepy
 

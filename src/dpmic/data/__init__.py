@@ -1,4 +1,4 @@
-"""Any input to columns or batches. The only package that knows narwhals and engines."""
+"""Read any input as columns or batches. Only this package knows narwhals and engines."""
 
 from __future__ import annotations
 
@@ -72,27 +72,27 @@ ENGINES = (DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)
 
 
 def stream(data: Any, *, public: bool = False) -> Stream | None:
-    """Return the rows of files, of an engine or of an iterator, which come in parts.
+    """Return data that arrives in parts: files, engines and iterators of batches.
 
     Parameters
     ----------
     data : object
-        An iterator of pyarrow record batches or tables, or a list of them; a RecordBatchReader; a
-        pyarrow dataset; the path of a file that :func:`open_file` takes, several, or a folder of
-        them; a DuckDB relation; a polars LazyFrame; a Spark or Dask DataFrame.
+        An iterator or a list of pyarrow record batches or tables; a RecordBatchReader; a pyarrow
+        dataset; a DuckDB relation; a polars LazyFrame; a Spark or Dask DataFrame; or the path
+        of a file that :func:`open_file` reads, a list of such paths, or a folder.
     public : bool
-        Whether the first records of a text may say how it is written (docs/decisions/0025): not
-        where anything is to be published privately.
+        Whether the first records of a text file may be used to find its format
+        (docs/decisions/0025). Pass False for data that will be published privately.
 
     Returns
     -------
     Stream or None
-        None for what is in memory, such as an eager frame or an array.
+        None if the data are in memory, such as an array or an eager frame.
 
     Raises
     ------
     UnreadableError
-        If files cannot be opened.
+        If a file cannot be opened.
 
     Examples
     --------

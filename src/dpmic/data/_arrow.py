@@ -1,7 +1,7 @@
-"""Between Python and pyarrow without pandas.
+"""Convert between Python, numpy and pyarrow without importing pandas.
 
-Wherever pandas is installed pyarrow imports it, a fifth of a second, to make an array or a scalar
-of Python's values, and to make a numpy array. Texts are read, and their numbers taken, without.
+If pandas is installed, pyarrow imports it, which takes a fifth of a second, to make arrays or
+scalars from Python values and numpy arrays. The functions here avoid that for text and floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 def words(texts: Sequence[str], kind: Any) -> Any:
-    """Return texts as an array of a type of text.
+    """Return texts as a pyarrow array of the given string type.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def words(texts: Sequence[str], kind: Any) -> Any:
 
 
 def floats(column: Any) -> NDArray[np.float64]:
-    """Return a new array of what :func:`is_float`, with NaN for nulls.
+    """Return a new array from a column for which :func:`is_float` is true; nulls become NaN.
 
     Examples
     --------
@@ -43,18 +43,18 @@ def floats(column: Any) -> NDArray[np.float64]:
     parts = [np.empty(0)]
     for chunk in column.chunks:
         numbers = _buffer(chunk, np.float64).copy()
-        numbers[truths(chunk.is_null())] = np.nan
+        numbers[booleans(chunk.is_null())] = np.nan
         parts.append(numbers)
     return np.concatenate(parts)
 
 
-def truths(booleans: Any) -> NDArray[np.bool_]:
+def booleans(values: Any) -> NDArray[np.bool_]:
     """Return an array of booleans without nulls."""
-    return _buffer(booleans.cast("uint8"), np.bool_)
+    return _buffer(values.cast("uint8"), np.bool_)
 
 
 def is_float(values: Any) -> bool:
-    """Tell whether this is a column of a pyarrow table that is float64 already, as texts give."""
+    """Return whether this is a float64 column of a pyarrow table, as the text reader makes."""
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is None or not isinstance(values, pyarrow.ChunkedArray):
         return False
@@ -62,7 +62,7 @@ def is_float(values: Any) -> bool:
 
 
 def _buffer(array: Any, dtype: type[np.generic]) -> NDArray[Any]:
-    """Return the values of an array where they are; those of nulls may be anything."""
+    """Return a view of an array's values; values of nulls are undefined."""
     if not len(array):
         return np.empty(0, dtype)
     start = array.offset * np.dtype(dtype).itemsize

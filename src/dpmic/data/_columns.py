@@ -1,7 +1,7 @@
-"""One column, from any engine, as float64 numbers; or a reason why not.
+"""Read one column, from any engine, as float64 numbers, or say why that is impossible.
 
-Every value is either carried over exactly or refused: a score of silently rounded, parsed or
-reordered data would be a score of something else.
+Each value is converted exactly or refused. A score of silently rounded, parsed or reordered data
+would be a score of other data.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from dpmic._validate import Categories, label, moment
 from dpmic.data._arrow import floats, is_float
 from dpmic.errors import InputError, RefusedValueError, with_code
 
-LARGEST_EXACT = 2**53  # every integer up to this is a float64; beyond it, neighbours collapse
+LARGEST_EXACT = 2**53  # float64 holds every integer up to this one; beyond it, neighbours merge
 LEAST_RECORDS = 4
 EPOCH, SECOND = np.datetime64("1970-01-01"), np.timedelta64(1, "s")
 
 OTHER = "other"
-"""The category that takes values which are not listed."""
+"""The category for all values that are not listed."""
 
 MISSING = frozenset(
     {"", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NULL", "null", "NaN", "nan", "-NaN"}
     | {"-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
 )
-"""How a text says that a value is missing; spaces around it do not matter."""
+"""Spellings of a missing value; spaces around them do not matter."""
 
-# Reason and remedy for types of Python, numpy and narwhals, by their name or that of a parent.
+# Reason and remedy for each refused type of Python, numpy or narwhals, by its name or a parent's.
 _REFUSED = (
     (
         {"Categorical", "Enum"},
-        "its categories have no order, and bounds need one",
-        "give its categories instead of bounds, or pass numbers",
+        "its categories have no order, but bounds need one",
+        "list its categories instead of bounds, or pass numbers",
     ),
     (
         {"complex", "complexfloating"},
         "complex numbers have no order",
         "pass the real part, imaginary part or modulus",
     ),
-    ({"Decimal"}, "decimals would be rounded", "convert to float64 if rounding is fine"),
-    ({"floating"}, "longer floats would be rounded", 'call .astype("float64") if that is fine'),
+    ({"Decimal"}, "decimals would be rounded", "convert to float64 if rounding is acceptable"),
+    ({"floating"}, "long floats would be rounded", 'call .astype("float64") if that is acceptable'),
     (
         {"list", "tuple", "dict", "set", "ndarray", "void", "NestedType"},
         "each record needs one number, not several",
@@ -58,30 +58,30 @@ _REFUSED = (
     (
         {"str", "bytes", "bytearray", "String", "Binary"},
         "text is not a number",
-        "convert to numbers, or give its categories",
+        "convert it to numbers, or list its categories",
     ),
     (
         {"date", "time", "timedelta"},
-        "dates, times of day and durations differ",
-        "pass one of them in a column",
+        "dates, times of day and durations do not mix",
+        "pass only one of the three in a column",
     ),
-    ({"object"}, "its values may be anything", "convert to a numeric dtype, such as float64"),
+    ({"object"}, "its values can be anything", "convert to a numeric dtype, such as float64"),
 )
 
 
 def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.float64]:
     """Read an array-like or series into a new C-contiguous array, with NaN for missing values.
 
-    Dates are days since 1970, with a fraction for the time, in UTC; times of day and durations
-    are seconds. Booleans are 0 and 1, and ordered categories their ranks. Without ``categories``
-    those are refused whose list may have been taken from the records (pandas, pyarrow): a
-    record's rank then depends on the other records.
+    Dates become days since 1970, in UTC, with a fraction for the time; times of day and durations
+    become seconds. Booleans become 0 and 1, ordered categories their ranks. With
+    ``categories=False``, categories are refused if the list may come from the records (pandas,
+    pyarrow), because a record's rank would then depend on other records.
 
     Raises
     ------
     InputError
-        If `values` is not a column, is empty, or holds anything that float64 cannot carry exactly.
-        The message calls it `name`.
+        If `values` is not a column, is empty, or holds a value that float64 cannot represent
+        exactly. The message calls the column `name`.
     """
     if isinstance(values, str):
         raise not_a_column(values, name)
@@ -95,22 +95,22 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
         result = _from_foreign(values, name, categories)
     if not result.size:
         raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
-    infinite = np.flatnonzero(np.isinf(result))
-    if infinite.size:
+    if np.isinf(result).any():
+        infinite = np.flatnonzero(np.isinf(result))
         raise RefusedValueError(
             f"{name}[{infinite[0]}] = {result[infinite[0]]}",
             "infinite values cannot be scored",
-            with_code('remove the record, or replace the value by nan and pass `missing="drop"`'),
+            with_code('remove the record, or set the value to nan and pass `missing="drop"`'),
             name,
         )
     return result
 
 
 def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]:
-    """Return the position of each value among public categories, by its text.
+    """Return the position of each value in a public list of categories.
 
-    What is not listed counts as "other" where that is a category, and else as missing, NaN; so
-    does a missing value, which is never "other".
+    A value that is not listed becomes "other" if that is a category, and otherwise missing (NaN).
+    A missing value stays missing and never becomes "other".
 
     Examples
     --------
@@ -122,10 +122,10 @@ def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]
 
     def code(value: Any) -> float:
         text = label(value)
-        absent = is_missing(value) and text not in places  # "NA" may be Namibia
+        absent = is_missing(value) and text not in places  # "NA" may be listed: Namibia
         return math.nan if absent else places.get(text, other)
 
-    # Of texts alone, equal ones are the same: True, 1 and 1.0 are equal, and two categories.
+    # Cache only text: True, 1 and 1.0 are equal as keys, but are two categories.
     of_text = lru_cache(maxsize=None)(code)
     each = plain_values(values, name)
     codes = (of_text(value) if type(value) is str else code(value) for value in each)
@@ -133,9 +133,9 @@ def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]
 
 
 def declares_dates(values: Any) -> bool | None:
-    """Tell by the declared type of a column whether it is one of dates; None where none is.
+    """Return whether a column's declared type is a date; None if it has no declared type.
 
-    Durations and times of day are numbers of seconds.
+    Durations and times of day count as numbers of seconds.
     """
     import narwhals as nw
 
@@ -152,38 +152,38 @@ def declares_dates(values: Any) -> bool | None:
 
 
 def plain_values(values: Any, name: str) -> Iterable[Hashable]:
-    """Return the values of a column as Python has them."""
+    """Yield the values of a column as plain Python objects."""
     import narwhals as nw
 
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         values = series.to_list()
-    elif hasattr(values, "to_pylist"):  # an array of pyarrow, whose own scalars know no missing
+    elif hasattr(values, "to_pylist"):  # a pyarrow array: its scalars do not compare as missing
         values = values.to_pylist()
     for value in values:
         if hasattr(value, "as_py"):  # a scalar of pyarrow
             value = value.as_py()
         if not isinstance(value, Hashable) or isinstance(value, tuple):
             raise RefusedValueError(
-                f"column {name}", "these are not names or numbers", "pass one column", name
+                f"column {name}", "its values are not names or numbers", "pass one column", name
             )
         yield value
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for none: a null, a NaN of any kind, or a text that says so."""
+    """Return whether a value is missing: a null, a NaN, or a text such as "NA"."""
     if isinstance(value, bytes):
         value = value.decode(errors="surrogateescape")
     if isinstance(value, str):
         return value.strip() in MISSING
-    # No NaN of any kind equals itself.
+    # NaN is the only value that does not equal itself.
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def not_a_column(values: Any, name: str) -> InputError:
-    """Return the refusal of what has no values in order; a text may mean a column of a frame."""
+    """Return the error for values without an order; a text may be the name of a column."""
     if isinstance(values, str):
-        reason = "this is a column name but no frame was given"
+        reason = "this is a column name, but no frame was given"
         return InputError(repr(values), reason, "pass data=frame")
     return InputError(
         f"{name} has type {type(values).__name__}",
@@ -193,7 +193,7 @@ def not_a_column(values: Any, name: str) -> InputError:
 
 
 def _from_sequence(values: Sequence[Any], name: str) -> NDArray[np.float64]:
-    """Read a list value by value, because numpy would round [2**60, 1.5] and parse text."""
+    """Read a list value by value; numpy would round [2**60, 1.5] and parse text."""
     types = set(map(type, values))
     absent = {t for t in types if t is type(None) or t.__name__ in ("NAType", "NaTType")}
     if any(map(_is_temporal, types - absent)):
@@ -208,7 +208,7 @@ def _from_sequence(values: Sequence[Any], name: str) -> NDArray[np.float64]:
 
 
 def _from_moments(values: Iterable[Any], name: str) -> NDArray[np.float64]:
-    """Read dates as days, or times of day and durations as seconds; only one of these three."""
+    """Read dates as days, or times of day or durations as seconds, without mixing the three."""
     units: set[str] = set()
     numbers = []
     for i, value in enumerate(values):
@@ -225,7 +225,7 @@ def _from_moments(values: Iterable[Any], name: str) -> NDArray[np.float64]:
 
 
 def _moment(value: Any) -> tuple[str, float]:
-    """Return what a value measures, and its number; nothing for what is not a time."""
+    """Return the kind of a date or time, and its number; an empty kind for anything else."""
     days = None if isinstance(value, str) else moment(value)
     if days is not None:
         return "date", days
@@ -265,7 +265,7 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
         return _from_moments(values, name)
     if not _is_number(values.dtype.type):
         kind = values.dtype.type
-        # The length of the longest text is a fact about the data.
+        # Do not show the length of the longest text: it is a fact about the data.
         own = kind.__name__.rstrip("_") if values.dtype.kind in "SU" else values.dtype
         raise _refusal(f"{name} has dtype {own}", kind)
     if values.dtype.kind in "iu" and values.size:
@@ -274,7 +274,7 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
 
 
 def _from_foreign(values: Any, name: str, categories: bool) -> NDArray[np.float64]:
-    """Read a series of any engine, or whatever else turns itself into an array."""
+    """Read a series of any engine, or anything else that converts to a numpy array."""
     import narwhals as nw
 
     native = as_series(values)
@@ -284,10 +284,10 @@ def _from_foreign(values: Any, name: str, categories: bool) -> NDArray[np.float6
         raise not_a_column(values, name)
     try:
         array = np.asarray(native)
-    except Exception as error:  # foreign code, with errors of its own
+    except Exception as error:  # third-party code may raise anything
         raise RefusedValueError(
             f"{name} has type {type(values).__name__}",
-            f"it does not become an array ({error})",
+            f"it cannot be converted to an array ({error})",
             "convert it to a numpy array",
             name,
         ) from error
@@ -295,18 +295,18 @@ def _from_foreign(values: Any, name: str, categories: bool) -> NDArray[np.float6
 
 
 def as_series(values: Any) -> Any:
-    """Return a native series that narwhals knows for what has one; other values as they are."""
+    """Return a native series if narwhals knows one for these values, else the values."""
     import narwhals as nw
 
     native = nw.to_native(values, pass_through=True)
     pyarrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
-    # Through __array__ these would lose their nulls, exact integers and category order.
+    # __array__ of these types loses nulls, exact integers and the order of categories.
     if pyarrow and isinstance(native, pyarrow.Array):
         native = pyarrow.chunked_array([native])
     elif pandas and isinstance(native, (pandas.Index, pandas.api.extensions.ExtensionArray)):
         native = pandas.Series(native)
     if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
-        native = native.array.__arrow_array__()  # a pandas series of a pyarrow type
+        native = native.array.__arrow_array__()  # a pandas series with a pyarrow type
     return native
 
 
@@ -316,34 +316,34 @@ def _from_series(native: Any, name: str, categories: bool) -> NDArray[np.float64
     series = nw.from_native(native, series_only=True)
     dtype = series.dtype
     if dtype.is_integer():
-        present = series.drop_nulls()  # checked before nulls turn the integers into floats
+        present = series.drop_nulls()  # check before nulls turn the integers into floats
         _check_exact((present.min(), present.max()) if len(present) else (), name)
     if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         return _from_numpy(series.cast(nw.Float64).to_numpy(), name)
     if dtype.is_temporal():
         return _from_temporal(series, name)
     if isinstance(dtype, nw.Enum):
-        fixed = hasattr(native, "to_physical")  # the list of a polars Enum is part of its type
+        fixed = hasattr(native, "to_physical")  # a polars Enum fixes its list in the type
         _check_categories(fixed or categories, name)
         ranks = _from_foreign(native.to_physical() if fixed else native.cat.codes, name, False)
         return np.where(ranks < 0, np.nan, ranks)  # pandas codes a missing value as -1
-    own = native.type if hasattr(native, "type") else native.dtype  # pyarrow says type
+    own = native.type if hasattr(native, "type") else native.dtype  # pyarrow calls it type
     if str(own).lower() == "null":
         return np.full(len(series), np.nan)
-    if str(own) == "halffloat":  # of pyarrow; narwhals has known it since 2.24
+    if str(own) == "halffloat":  # pyarrow; narwhals knows it since 2.24
         return _from_foreign(native.cast("float32"), name, categories)
     if isinstance(getattr(own, "subtype", own), np.dtype):
-        return _from_numpy(np.asarray(native), name)  # pandas: sparse, or what numpy refuses too
-    if getattr(own, "ordered", False):  # a flag of pyarrow that narwhals drops
+        return _from_numpy(np.asarray(native), name)  # pandas sparse, or a dtype numpy refuses too
+    if getattr(own, "ordered", False):  # narwhals drops this pyarrow flag
         _check_categories(categories, name)
         return _from_dictionary(native, name)
-    # Some versions of narwhals do not know the longer decimals of pyarrow.
+    # Some versions of narwhals do not know pyarrow's longer decimals.
     kind = Decimal if str(own).startswith("decimal") else type(dtype)
     raise _refusal(f"{name} has dtype {own}", kind)
 
 
 def _from_temporal(series: Any, name: str) -> NDArray[np.float64]:
-    """Read dates of an engine as days, durations and times of day as seconds."""
+    """Read dates as days, and durations and times of day as seconds."""
     import narwhals as nw
 
     if series.dtype == nw.Time:
@@ -356,9 +356,9 @@ def _from_temporal(series: Any, name: str) -> NDArray[np.float64]:
 
 
 def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:
-    """Rank the values of an ordered pyarrow column, each chunk of which has its own dictionary.
+    """Rank the values of an ordered pyarrow column, whose chunks may have different dictionaries.
 
-    The dictionaries must together put every category in its place. Appending the unseen ones, as
+    Together the dictionaries must order all categories. Appending unseen ones at the end, as
     pyarrow's own unification does, would invent an order.
     """
     if chunks.type.value_type.num_fields:
@@ -381,13 +381,13 @@ def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:
     except ValueError:  # a cycle, or no single next category
         raise InputError(
             f"{name} has dtype {chunks.type}",
-            "its dictionaries do not agree on one order of the categories",
-            "give all chunks one dictionary without repeats",
+            "its dictionaries disagree about the order of the categories",
+            "use one dictionary without repeats for all chunks",
         ) from None
     parts = [np.empty(0)]
     for chunk, values in zip(chunks.chunks, dictionaries, strict=True):
         codes = _from_foreign(chunk.indices, name, categories=False)
-        codes[np.isnan(codes)] = -1  # the nan at the end
+        codes[np.isnan(codes)] = -1  # picks the NaN at the end
         parts.append(np.array([*(ranks.get(v, np.nan) for v in values), np.nan])[codes.astype(int)])
     return np.concatenate(parts)
 
@@ -414,8 +414,8 @@ def _check_categories(allowed: bool, name: str) -> None:
     if not allowed:
         raise InputError(
             f"column {name}",
-            "a category's rank would depend on which categories the records hold",
-            "pass numbers by a list fixed beforehand, or a polars Enum",
+            "the rank of a category would depend on which categories occur in the records",
+            "map categories to numbers by a list fixed beforehand, or pass a polars Enum",
         )
 
 
@@ -425,6 +425,6 @@ def _check_exact(integers: Iterable[Any], name: str) -> None:
             raise RefusedValueError(
                 f"{name} holds {value}",
                 "integers beyond 2**53 would be rounded",
-                "pass their ranks, or convert to float64 if rounding is fine",
+                "pass their ranks, or convert to float64 if rounding is acceptable",
                 name,
             )

@@ -1,6 +1,6 @@
-"""How a text is written: what somebody said, and what is recognised where nobody did.
+"""The format of a text file: the options given by the caller, and what dpmic recognises.
 
-Without privacy the first records may say it; with privacy the header line alone
+Without privacy the first records may be used to recognise it; with privacy only the header line
 (docs/decisions/0025-recognition.md).
 """
 
@@ -18,15 +18,15 @@ from dpmic.data._columns import MISSING
 from dpmic.errors import Message, ParameterError, safe_repr
 
 SEPARATORS = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'"}
-"""What a header is searched for, and how it is called."""
+"""The separators that are looked for in a header, and their names in messages."""
 
 DECIMALS = (".", ",")
 GAPS = frozenset({"-", "--", ".", "?", "<NA>", "None", "na", "n.a."})
-"""What also says, among numbers, that a value is missing; a name may be written so."""
+"""Further spellings of a missing value, recognised in columns of numbers only."""
 
 PLAIN = "utf-8"
 LATIN = "cp1252"
-"""Latin-1 with the characters that Windows adds where Latin-1 has none."""
+"""Windows's superset of Latin-1."""
 
 MARKS = {
     codecs.BOM_UTF8: PLAIN,
@@ -34,7 +34,7 @@ MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 SAMPLE = 1000
-"""Records that say how numbers are written."""
+"""How many records are used to recognise the format of numbers."""
 
 WITH_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 WITH_POINT = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?")
@@ -44,28 +44,28 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file is written, as far as somebody said it; the rest is recognised.
+    """The format of a file. What is None is recognised when the file is read.
 
     Attributes
     ----------
     sep : str or None
-        What separates values, one character; ``"tab"`` is one, too.
+        The character between values; ``"tab"`` is accepted too.
     decimal : {".", ","} or None
         The decimal mark of numbers.
     encoding : str or None
-        The encoding of a text, as Python calls it; also of SPSS, Stata and SAS files.
+        The encoding of the text, by its Python name; also used for SPSS, Stata and SAS files.
     na : sequence of str
-        Spellings of a missing value besides the usual ones.
+        Spellings of a missing value, in addition to the usual ones.
     sheet : str or None
-        The name of a sheet in an Excel workbook.
+        The name of the sheet in an Excel workbook.
     quote, escape : str or None
-        The quotation mark, and what stands before one that is part of a value.
+        The quotation mark, and the character that escapes one inside a value.
     names : tuple of str or None
-        The names of the columns, where the text has no header.
+        The names of the columns, if the file has no header.
     numbered : bool
-        Whether there is no header and columns are called f0, f1 and so on.
+        Whether the file has no header and its columns are named f0, f1 and so on.
     skip, skip_after : int
-        Lines above the header, and records below it, that are left out.
+        The number of lines to skip above the header, and of records to skip below it.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Dialect:
     ('-9',)
     >>> Dialect(decimal=";")
     Traceback (most recent call last):
-    dpmic.errors.ParameterError: decimal = ';': numbers have a point or a comma; pass '.' or ','.
+    dpmic.errors.ParameterError: decimal = ';': this is not a decimal mark; pass '.' or ','.
     """
 
     sep: str | None = None
@@ -89,31 +89,31 @@ class Dialect:
     skip_after: int = 0
 
     def __post_init__(self) -> None:
-        """Check what somebody can say."""
+        """Check the options."""
         sep = {"tab": "\t", "\\t": "\t"}.get(self.sep or "", self.sep)
         object.__setattr__(self, "sep", sep)
         object.__setattr__(self, "na", (self.na,) if isinstance(self.na, str) else tuple(self.na))
         if sep is not None and not _separates(sep):
-            reason = "one character separates values, and it is not a letter, digit or quote"
+            reason = "the separator is one character, and not a letter, digit or quotation mark"
             raise ParameterError(f"sep = {safe_repr(sep)}", reason, "pass ';', ',', '|' or 'tab'")
         if self.decimal not in (None, *DECIMALS):
-            reason = "numbers have a point or a comma"
+            reason = "this is not a decimal mark"
             raise ParameterError(f"decimal = {safe_repr(self.decimal)}", reason, "pass '.' or ','")
         if self.encoding is not None and not _is_encoding(self.encoding):
-            reason = "there is no such encoding of text"
+            reason = "there is no such text encoding"
             remedy = "pass 'utf-8', 'utf-16', 'cp1252' or another name that Python knows"
             raise ParameterError(f"encoding = {safe_repr(self.encoding)}", reason, remedy)
 
     def refuse_all_but(self, understood: Sequence[str], kind: str) -> None:
-        """Refuse what was said of a kind of file that knows nothing like it."""
+        """Refuse options that this kind of file does not have."""
         for name in ("sep", "decimal", "encoding", "na", "sheet"):
             given = getattr(self, name)
             if given and name not in understood:
-                reason = f"{kind} files have nothing like it"
+                reason = f"{kind} files have no such option"
                 raise ParameterError(f"{name} = {safe_repr(given)}", reason, "leave it out")
 
     def recognised(self, known: Dialect, usual: str) -> str:
-        """Say what was recognised, in words, where it is not what a plain text has."""
+        """Describe what was recognised, if it differs from a plain text file."""
         words = []
         if self.sep is None and known.sep not in (None, usual):
             words.append(f"separated by {SEPARATORS[known.sep or usual]}")
@@ -136,12 +136,12 @@ def _is_encoding(name: str) -> bool:
     return True
 
 
-def said(name: str, value: str) -> Message:
-    """Return how somebody says how a file is written: in Python, or as an option.
+def option_of(name: str, value: str) -> Message:
+    """Return how to set an option of :class:`Dialect`, in Python or on the command line.
 
     Examples
     --------
-    >>> print("pass " + said("sep", ";"))
+    >>> print("pass " + option_of("sep", ";"))
     pass dpmic.data.open_file(path, dpmic.data.Dialect(sep=';'))
     """
     code = f"dpmic.data.open_file(path, dpmic.data.Dialect({name}={value!r}))"
@@ -149,14 +149,14 @@ def said(name: str, value: str) -> Message:
 
 
 Refusal = Callable[[str, str], Exception]
-"""Makes the error of one text, of a reason and a remedy."""
+"""Makes the error for a file, from a reason and a remedy."""
 
 
 def encoding_of(begin: bytes, *, public: bool) -> str:
-    """Return the encoding of a text: that of its byte-order mark, or what its first bytes allow.
+    """Return the encoding of a text file, from its byte-order mark or its first bytes.
 
-    Of a ``public`` text that is not UTF-8 it is Latin-1, unless some of it is UTF-8 after all: then
-    what is not is refused where it is wanted.
+    A ``public`` file that is not UTF-8 is taken for Latin-1, unless parts of it are valid UTF-8;
+    then the invalid parts are refused when they are read.
     """
     marked = next((name for mark, name in MARKS.items() if begin.startswith(mark)), None)
     if marked or not public or b"\0" in begin:
@@ -167,7 +167,7 @@ def encoding_of(begin: bytes, *, public: bool) -> str:
 
 
 def is_escaped(text: str) -> bool:
-    """Tell whether a text holds bytes that could not be decoded."""
+    """Return whether a text contains bytes that could not be decoded."""
     return any("\udc80" <= character <= "\udcff" for character in text)
 
 
@@ -180,12 +180,12 @@ def _decodes(text: bytes, encoding: str) -> bool:
 
 
 def records_of(text: str, sep: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Yield the records of a text, empty lines included.
+    """Yield the records of a text file, including empty lines.
 
     Raises
     ------
     csv.Error
-        If a value is longer than Python's reader allows.
+        If a value is longer than Python's csv reader allows.
     """
     return csv.reader(
         io.StringIO(text, newline=""),
@@ -197,25 +197,25 @@ def records_of(text: str, sep: str, dialect: Dialect) -> Iterator[list[str]]:
 
 
 def separator_of(text: str, usual: str, dialect: Dialect, refused: Refusal, *, public: bool) -> str:
-    """Return what separates values: the one candidate that stands in the header.
+    """Return the separator: the only candidate that occurs in the header.
 
-    Of several, in a ``public`` text, the one that gives all of the first records as many values
-    as the header has names. Where there is none, it is the usual one.
+    If several occur in a ``public`` file, it is the one that splits all first records into as many
+    values as there are names. If none occurs, it is the usual one.
     """
     found = separators_in(text, dialect)
     if len(found) > 1 and public:
         found = [mark for mark in found if _fits(text, mark, dialect)] or found
     if len(found) > 1:
         listed = " and ".join(SEPARATORS[mark] for mark in found)
-        reason = f"{listed if public else 'several marks'} may separate its columns"
-        raise refused(reason, "say which: pass " + said("sep", found[-1] if public else ";"))
+        reason = f"its columns could be separated by {listed if public else 'several characters'}"
+        raise refused(reason, "say which: pass " + option_of("sep", found[-1] if public else ";"))
     if not found and public and not _fits(text, usual, dialect, columns=1):
         return next((m for m in SEPARATORS if _fits(text, m, dialect, columns=1)), usual)
     return found[0] if found else usual
 
 
 def separators_in(text: str, dialect: Dialect) -> list[str]:
-    """Return what may separate values and stands in the first line, outside of quotation marks."""
+    """Return the possible separators that occur in the first line outside quotation marks."""
     plain = text
     if dialect.quote is not None:
         mark = re.escape(dialect.quote)
@@ -225,7 +225,7 @@ def separators_in(text: str, dialect: Dialect) -> list[str]:
 
 
 def _fits(text: str, sep: str, dialect: Dialect, columns: int | None = None) -> bool:
-    """Return whether the first records have so many values, or all of them as many, and several."""
+    """Return whether the first records all have ``columns`` values, or the same number above 1."""
     try:
         records = islice(filter(None, records_of(text, sep, dialect)), SAMPLE)
         widths = set(map(len, records))
@@ -237,11 +237,12 @@ def _fits(text: str, sep: str, dialect: Dialect, columns: int | None = None) -> 
 def decimal_of(
     columns: Mapping[str, Sequence[str]], refused: Callable[[str, str, str], Exception]
 ) -> str:
-    """Return the decimal mark of numbers, by the first values of the wanted columns.
+    """Return the decimal mark, from the first values of the wanted columns.
 
-    A column of numbers some of which have a comma speaks for the comma, unless each of them may
-    have it between thousands; a column of numbers with a point speaks for the point. Where both
-    are there, or thousands alone, the caller is asked: ``refused`` makes the error, of a column.
+    A column of numbers counts as evidence for the comma if some of its numbers have one and not
+    all of these could be separators of thousands. A column of numbers with points is evidence for
+    the point. If there is evidence for both, or only ambiguous numbers, the caller has to say:
+    ``refused`` makes the error for a column.
     """
     commas, points, unclear = [], [], {}
     for name, texts in columns.items():
@@ -255,13 +256,13 @@ def decimal_of(
             else:
                 commas.append(name)
     if commas and points:
-        reason = f"it has decimal commas, and column {safe_repr(points[0])} has decimal points"
-        raise refused(commas[0], reason, "say which: pass " + said("decimal", ","))
+        reason = f"it has decimal commas, but column {safe_repr(points[0])} has decimal points"
+        raise refused(commas[0], reason, "say which: pass " + option_of("decimal", ","))
     if unclear and not commas and not points:
         name, value = next(iter(unclear.items()))
         meant = f"{value.replace(',', '.')} or {value.replace(',', '')}"
-        reason = f"{safe_repr(value)} may mean {meant}"
-        remedy = "pass " + said("decimal", ",") + " for the first, or write it without commas"
+        reason = f"{safe_repr(value)} could mean {meant}"
+        remedy = "pass " + option_of("decimal", ",") + " for the first, or write it without commas"
         raise refused(name, reason, remedy)
     return "," if commas else "."
 

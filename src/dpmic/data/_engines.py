@@ -1,4 +1,4 @@
-"""Rows of engines: DuckDB, polars, Dask and Spark. None is imported that is not loaded."""
+"""Rows of engines: DuckDB, polars, Dask and Spark. No engine is imported that is not in use."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from dpmic.errors import DependencyError
 
 
 class EngineRows(Stream):
-    """A frame of an engine, which runs its query for each reading."""
+    """A frame of an engine, which runs its query each time the rows are read."""
 
-    context: tuple[str, str]  # what an error names, and what to do
+    context: tuple[str, str]  # for errors: a name, and a remedy
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns, as text."""
+        """The names of all columns."""
         return tuple(map(str, attempted(self._names, *self.context)))
 
     def count(self) -> int:
@@ -52,7 +52,7 @@ class EngineRows(Stream):
 
 
 class LocalEngineRows(EngineRows, LocalStream):
-    """Those of an engine that runs in this process."""
+    """Rows of an engine that runs in this process."""
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         for batch in guarded(self._read(columns), *self.context):
@@ -63,9 +63,9 @@ class LocalEngineRows(EngineRows, LocalStream):
 
 
 class DuckDBRows(LocalEngineRows):
-    """A DuckDB relation, and so any SQL."""
+    """A DuckDB relation, and so the result of any SQL."""
 
-    context = ("a DuckDB relation", "check its query and what it reads from")
+    context = ("a DuckDB relation", "check its query and its sources")
 
     @classmethod
     def of(cls, data: Any) -> Self | None:
@@ -78,16 +78,16 @@ class DuckDBRows(LocalEngineRows):
 
     def _read(self, columns: Sequence[str]) -> Iterator[Any]:
         chosen = self._frame.project(", ".join(_quoted(name, '"') for name in columns))
-        # An open reader keeps the connection to itself, also after an error.
+        # An open reader blocks the connection, even after an error.
         with closing(chosen.to_arrow_reader()) as reader:
             yield from reader
 
 
 class PolarsRows(LocalEngineRows):
-    """A lazy frame of polars, run by its streaming engine."""
+    """A polars LazyFrame, run by polars's streaming engine."""
 
-    context = ("a polars LazyFrame", "check its query and what it reads from")
-    oldest = (1, 37)  # earlier versions lose rows, without an error, where a query fails
+    context = ("a polars LazyFrame", "check its query and its sources")
+    oldest = (1, 37)  # earlier versions silently lose rows when a query fails
 
     @classmethod
     def of(cls, data: Any) -> Self | None:
@@ -98,7 +98,7 @@ class PolarsRows(LocalEngineRows):
         if tuple(map(int, polars.__version__.split(".")[:2])) < cls.oldest:
             raise DependencyError(
                 f"polars {polars.__version__}",
-                "when a query fails, it loses rows without an error",
+                "this version silently loses rows when a query fails",
                 "pip install 'dpmic[polars]', or pass frame.collect()",
             )
         return cls(data)
@@ -114,7 +114,7 @@ class PolarsRows(LocalEngineRows):
     def _read(self, columns: Sequence[str]) -> Iterator[Any]:
         import polars
 
-        # A name of the form "^...$" would be a pattern, and "*" all columns.
+        # polars would take "^...$" for a pattern, and "*" for all columns.
         chosen = self._frame.select(polars.selectors.by_name(*columns))
         yield from chosen.collect_batches(
             chunk_size=ROWS, maintain_order=False, lazy=True, engine="streaming"
@@ -122,10 +122,10 @@ class PolarsRows(LocalEngineRows):
 
 
 class DaskRows(EngineRows):
-    """A DataFrame of Dask. Workers do the work on its partitions; only results come home."""
+    """A Dask DataFrame. Workers process its partitions, and only results are sent back."""
 
-    context = "a Dask DataFrame", "check what it is computed from, and that its workers have dpmic"
-    added = 8  # results that are added together, wherever a worker is free, until one is left
+    context = "a Dask DataFrame", "check its sources, and that its workers have dpmic"
+    added = 8  # results that one task adds up; repeated until one is left
 
     @classmethod
     def of(cls, data: Any) -> Self | None:
@@ -152,25 +152,25 @@ class DaskRows(EngineRows):
 
 
 def _dask_partition(columns: list[str], work: Work[Any], frame: Any) -> Any:
-    """Do the work on one partition, which Dask hands over as a pandas frame."""
+    """Process one partition, which Dask passes as a pandas frame."""
     named = frame.set_axis(columns, axis=1)
     return _cell(pack(work, iter([Batch(named)])))
 
 
 def _dask_sum(parts: Any) -> Any:
-    """Add some of the results."""
+    """Add up some results."""
     return _cell(add_packed(parts["part"]))
 
 
 def _cell(packed: bytes) -> Any:
-    """Return a frame of one cell."""
+    """Return a frame with one cell."""
     import pandas as pd
 
     return pd.DataFrame({"part": pd.Series([packed], dtype=object)})
 
 
 PIECE = 2**14
-"""Bytes of a result that are one row: ROWS of them are half of what a batch of Arrow holds."""
+"""Bytes of a result per row: ROWS such rows are half the limit of an Arrow batch."""
 
 MOST_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -178,7 +178,7 @@ NO_LIMIT = 2**31 - 1
 
 
 class SparkRows(EngineRows):
-    """A DataFrame of pyspark, classic or of Spark Connect; workers do the work where rows are."""
+    """A Spark DataFrame, classic or Spark Connect; workers process rows where they are."""
 
     context = ("a Spark DataFrame", "check its query, and that its workers can import dpmic")
 
@@ -197,13 +197,13 @@ class SparkRows(EngineRows):
             yield unpack(bytes(row[0]))
 
     def _run(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Any]:
-        # Under plain names: mapInArrow itself would take "a.b" for a field, and "*" for all.
+        # Rename columns: mapInArrow would take "a.b" for a field, and "*" for all columns.
         plain = (f"{_quoted(name, '`')} AS c{i}" for i, name in enumerate(columns))
         chosen = self._frame.selectExpr(*plain)
         pieces = chosen.mapInArrow(
             _spark_partition(list(columns), work), "start long, piece binary"
         )
-        # Added by a worker: the driver need not hold the results of all partitions at once.
+        # A worker adds the results, so the driver never holds those of all partitions at once.
         marked = pieces.selectExpr("spark_partition_id() AS part", "*").repartition(1)
         in_order = marked.sortWithinPartitions("part", "start")
         with _unweighed(self._frame.sparkSession.conf):
@@ -212,29 +212,29 @@ class SparkRows(EngineRows):
 
 @contextmanager
 def _unweighed(settings: Any) -> Iterator[None]:
-    """Let the number of rows alone limit batches, while a query of ours runs.
+    """Limit Spark's batches by number of rows alone while dpmic's query runs.
 
-    To hold its limit of bytes Spark weighs the batch after each row, which takes longer
-    than all the rest (docs/speed.md). A limit that somebody has set for the session stays, and so
-    does Spark's where a batch may have more rows, which are pieces of results at last.
+    To enforce a limit in bytes, Spark measures the batch after each row, which takes longer than
+    everything else (docs/speed.md). A limit that the user set for the session is kept; so is
+    Spark's own if batches may have more rows, because the rows at the end are pieces of results.
     """
     lifted = False
     try:
-        with suppress(Exception):  # a platform may allow no settings: counting takes longer there
+        with suppress(Exception):  # some platforms allow no settings; counting is then slower
             lifted = MOST_BYTES not in settings.getAll and 0 < int(settings.get(MOST_ROWS)) <= ROWS
             if lifted:
                 settings.set(MOST_BYTES, NO_LIMIT)
         yield
     finally:
         if lifted:
-            with suppress(Exception):  # the session may be gone, and its settings with it
+            with suppress(Exception):  # the session may have ended
                 settings.unset(MOST_BYTES)
 
 
 def _spark_partition(
     columns: list[str], work: Work[Any]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return what Spark calls for each partition, with an iterator of record batches."""
+    """Return the function that Spark calls on the record batches of each partition."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -248,7 +248,7 @@ def _spark_partition(
 
 
 def _spark_sum(batches: Iterator[Any]) -> Iterator[Any]:
-    """Put the results of all partitions together again, and add them."""
+    """Reassemble the results of all partitions, and add them."""
     import pyarrow as pa
 
     rows = (row for batch in batches for row in batch.to_pylist())
@@ -260,7 +260,7 @@ def _spark_sum(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _grouped(batches: Iterator[Any], columns: list[str]) -> Iterator[Batch]:
-    """Yield tables of several small batches, with the names of their columns."""
+    """Yield tables that join several small batches, with the names of their columns."""
     import pyarrow as pa
 
     group: list[Any] = []
@@ -274,5 +274,5 @@ def _grouped(batches: Iterator[Any], columns: list[str]) -> Iterator[Batch]:
 
 
 def _quoted(name: str, mark: str) -> str:
-    """Write a name for a query; a mark in it stands twice."""
+    """Quote a name for a query, doubling any quotation mark in it."""
     return mark + name.replace(mark, mark * 2) + mark

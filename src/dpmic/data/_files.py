@@ -1,4 +1,4 @@
-"""Tables in files: texts, Parquet, Arrow and pyarrow datasets, batch by batch."""
+"""Tables in files: text, Parquet, Arrow and pyarrow datasets, read batch by batch."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dpmic.data._text import Numbers, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 
 BUFFER = 2**18
-"""Bytes of a column that are read together, however large the file's groups of rows."""
+"""The most bytes of a column that are read at once, however large the file's row groups."""
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """Where a text is, and how it is written; ``folders`` has the values in names of folders.
+    """The place and the format of a text file; ``folders`` are columns given by folder names.
 
-    ``usual`` separates values where the header does not say what does; ``reader`` reads the text.
+    ``usual`` is the separator if the header shows none; ``reader`` is the class that reads it.
     """
 
     place: str
@@ -38,24 +38,24 @@ class TextFile:
 
     @property
     def context(self) -> tuple[str, str]:
-        """What an error names, and what to do."""
+        """For errors: a name, and a remedy."""
         return self.place, "check that the file is complete and valid"
 
 
 @dataclass(eq=False, repr=False)
 class TextFiles(LocalStream):
-    """Texts, read one after the other, all with the columns of the first.
+    """Text files, read one after the other, with the columns of the first.
 
     Attributes
     ----------
     files : sequence of TextFile
-        One at least.
+        At least one.
     once : bool
         Whether the rows can be read only once.
     several : bool
-        Whether errors must be ones that private code does not repeat: they say which file.
+        Whether errors name one of several files, which private code must not repeat.
     public : bool
-        Whether the first records may say how the texts are written, and errors may show them.
+        Whether the first records may be used to recognise the format, and shown in errors.
     labels, dates, private, typed, note
         As for :func:`open_file`.
     """
@@ -69,13 +69,13 @@ class TextFiles(LocalStream):
     private: bool = False
     typed: bool = False
     note: Callable[[str], None] | None = None
-    _begun: Text | Sheet | None = field(default=None, init=False)  # of what is read only once
-    _known: Dialect | None = field(default=None, init=False)  # by the first file, for all of them
+    _begun: Text | Sheet | None = field(default=None, init=False)  # a file that is read only once
+    _known: Dialect | None = field(default=None, init=False)  # the format of the first file
     _decimal: str | None = field(default=None, init=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names in the first file's header, and those of folders."""
+        """The names in the first file's header, and the columns given by folder names."""
         first = self.files[0]
 
         def header() -> tuple[str, ...]:
@@ -91,9 +91,9 @@ class TextFiles(LocalStream):
         return type(found)((*found, *first.folders))
 
     def privately(self) -> TextFiles:
-        """Return the same rows for private code: their records do not say how they are written."""
+        """Return the same rows for private code, which must not look at records for the format."""
         if self._begun is not None:
-            remedy = "open it again, with private=True"
+            remedy = "open it again with private=True"
             raise InputError(self.files[0].place, "it was opened without privacy", remedy)
         return replace(self, public=False, note=None)
 
@@ -119,7 +119,7 @@ class TextFiles(LocalStream):
                 for name in columns:
                     folder = file.folders.get(name)
                     texts = batch[name] if folder is None else pa.repeat(folder, len(batch))
-                    if name in self.labels:  # "NA" may be a category
+                    if name in self.labels:  # "NA" can be a category
                         values.append(trimmed(texts, file.dialect.na, usual=False))
                     else:
                         plain = trimmed(texts, file.dialect.na)
@@ -135,7 +135,7 @@ class TextFiles(LocalStream):
         return kind(name, private=self.private, decimal=self._decimal or ".")
 
     def _read(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield the batches of one file, as text; of no columns any one, for their lengths."""
+        """Yield the batches of one file as text; without columns any one column, for its length."""
         yield from guarded(self._records(file, columns), *file.context)
 
     def _records(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
@@ -146,8 +146,8 @@ class TextFiles(LocalStream):
                 if text.names.count(name) != 1:
                     raise refused_column(file.place, name)
             if self._decimal is None and written:
-                said = {*self.labels, *self.dates}
-                self._decimal = text.decimal([name for name in written if name not in said])
+                declared = {*self.labels, *self.dates}
+                self._decimal = text.decimal([name for name in written if name not in declared])
                 self._say()
             for batch in text.batches(written):
                 self.tell(text.consumed, file.size)
@@ -164,7 +164,7 @@ class TextFiles(LocalStream):
         )
 
     def _say(self) -> None:
-        """Say once what was recognised in the first file."""
+        """Report once what was recognised in the first file."""
         first, known = self.files[0], self._known
         if self.note is None or known is None:
             return
@@ -175,42 +175,42 @@ class TextFiles(LocalStream):
 
 
 class Files(LocalStream):
-    """A pyarrow dataset of other files than texts, read one file after the other.
+    """A pyarrow dataset of files other than text, read one file after the other.
 
-    One file at a time, so that an error knows its file, and memory does not grow with their
-    number. With ``own`` its fragments are complete files.
+    This way an error can name its file, and memory does not grow with the number of files. With
+    ``own`` each fragment is a complete file.
     """
 
     def __init__(self, dataset: Any, *, own: bool = False) -> None:
         self._dataset = dataset
         self._own = own
-        self.expected: int | None = None  # rows, for whoever hears how much was read
+        self.expected: int | None = None  # rows, for a progress bar
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns, of the first file's where nobody said otherwise."""
+        """The names of all columns; by default those of the first file."""
         names = self._dataset.schema.names
-        if not holds_text(self._dataset):  # with a filter, which pyarrow applies
+        if not holds_text(self._dataset):  # a text dataset comes here only with a filter
             return tuple(names)
         if is_record(names):
             place = self._dataset.files[0]
-            raise UnreadableError(place, "its first line holds no names", "write a header above it")
+            raise UnreadableError(place, "its first line has no names", "write a header above it")
         return Unlisted(names)
 
     def count(self) -> int:
-        """Return the number of rows: of Parquet and Arrow files without reading them."""
+        """Return the number of rows; Parquet and Arrow files are not read for it."""
         fragments = self._fragments()
         if fragments is None:
-            return int(attempted(self._dataset.count_rows, *_blamed(None)))
-        return sum(attempted(partial(_count, each), *_blamed(each)) for each in fragments)
+            return int(attempted(self._dataset.count_rows, *_error_context(None)))
+        return sum(attempted(partial(_count, each), *_error_context(each)) for each in fragments)
 
     def _fragments(self) -> Iterator[Any] | None:
-        """Yield files; pyarrow has none to give of a dataset with a filter."""
+        """Yield files; pyarrow cannot list those of a dataset with a filter."""
         try:
             fragments = self._dataset.get_fragments()
         except ValueError:
             return None
-        # A fragment keeps the metadata that it has read for as long as its dataset is there.
+        # A fragment keeps the metadata it has read as long as its dataset exists.
         return map(_fresh, fragments) if self._own else iter(fragments)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
@@ -221,7 +221,7 @@ class Files(LocalStream):
         done = 0
         for fragment in fragments:
             self._check(fragment, columns)
-            for batch in guarded(self._read(fragment, columns), *_blamed(fragment)):
+            for batch in guarded(self._read(fragment, columns), *_error_context(fragment)):
                 done += len(batch)
                 self.tell(done, self.expected)
                 yield Batch(batch, _place(fragment))
@@ -233,7 +233,7 @@ class Files(LocalStream):
         parquet = isinstance(fragment, ds.ParquetFileFragment)
         if parquet and set(columns) <= set(fragment.physical_schema.names):
             yield from _parquet(fragment, columns)
-        else:  # also where a column stands in the name of the folder
+        else:  # or the column is given by the name of a folder
             yield from fragment.scanner(
                 schema=self._dataset.schema,
                 columns=_projection(columns),
@@ -242,17 +242,17 @@ class Files(LocalStream):
             ).to_batches()
 
     def _filtered(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Yield the rows of a dataset with a filter, which is not ours to apply to its files."""
+        """Yield the rows of a dataset with a filter, which only pyarrow can apply."""
         scanner = self._dataset.scanner(
             columns=_projection(columns), batch_size=ROWS, batch_readahead=2, fragment_readahead=1
         )
-        for tagged in guarded(scanner.scan_batches(), *_blamed(None)):
+        for tagged in guarded(scanner.scan_batches(), *_error_context(None)):
             self._check(tagged.fragment, columns)
             yield Batch(tagged.record_batch, _place(tagged.fragment))
 
     def _check(self, fragment: Any, columns: Sequence[str]) -> None:
-        """Refuse a file without the wanted columns, or with others under their names."""
-        found = attempted(lambda: fragment.physical_schema, *_blamed(fragment))
+        """Refuse a file that lacks a wanted column, or has another type in it."""
+        found = attempted(lambda: fragment.physical_schema, *_error_context(fragment))
         folders = folders_of(fragment)
         for name in columns:
             if name in folders:
@@ -262,12 +262,12 @@ class Files(LocalStream):
                 raise refused_column(place, name)
             own, other = found.field(name).type, self._dataset.schema.field(name).type
             if own != other and not holds_text(fragment):
-                reason = f"its type is {own} in this file, and {other} in the first"
+                reason = f"its type is {own} in this file, but {other} in the first"
                 raise refused_column(place, name, reason)
 
 
 def _refuse_texts(reasons: Mapping[str, str]) -> None:
-    """Refuse columns that are not numbers, all at once."""
+    """Refuse all columns that are not numbers in one error."""
     if not reasons:
         return
     names, several = list(reasons), len(reasons) > 1
@@ -283,9 +283,9 @@ def _refuse_texts(reasons: Mapping[str, str]) -> None:
 
 
 def _parquet(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield batches of a Parquet file.
+    """Yield the batches of a Parquet file.
 
-    Its scanner would hold complete groups of rows, of which a file may have one only.
+    Its scanner would hold complete row groups, and a file may have only one.
     """
     from pyarrow import parquet
 
@@ -297,19 +297,19 @@ def _parquet(fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
         ) as file,
     ):
         for batch in file.iter_batches(batch_size=ROWS, row_groups=groups, columns=list(columns)):
-            yield batch.select(list(columns))  # "a" has given "a.b" too
+            yield batch.select(list(columns))  # drops "a.b", which "a" selects too
 
 
 def _count(fragment: Any) -> int:
     from pyarrow import dataset as ds
 
-    if isinstance(fragment, ds.ParquetFileFragment):  # may be some groups of its file's rows
+    if isinstance(fragment, ds.ParquetFileFragment):  # may be only some row groups of its file
         return sum(group.num_rows for group in fragment.row_groups)
     return int(fragment.count_rows())
 
 
 def _projection(columns: Sequence[str]) -> dict[str, Any]:
-    """Return columns by their full names; in a list a dot would mean a part of one."""
+    """Return columns by their full names; in a list, a dot would select a nested field."""
     from pyarrow import dataset as ds
 
     return {name: ds.field(name) for name in columns}
@@ -322,14 +322,14 @@ def _fresh(fragment: Any) -> Any:
 
 
 def holds_text(files: Any) -> bool:
-    """Tell whether a fragment or a dataset is of text."""
+    """Return whether a fragment or a dataset is of text files."""
     from pyarrow import dataset as ds
 
     return isinstance(getattr(files, "format", None), ds.CsvFileFormat)
 
 
 def folders_of(fragment: Any) -> dict[str, Any]:
-    """Return the columns that stand in the names of a file's folders, such as ``year=2020``."""
+    """Return the columns given by the names of a file's folders, such as ``year=2020``."""
     from pyarrow import dataset as ds
 
     keys: dict[str, Any] = ds.get_partition_keys(fragment.partition_expression)
@@ -340,9 +340,9 @@ def _place(fragment: Any) -> str | None:
     return getattr(fragment, "path", None) or None
 
 
-def _blamed(fragment: Any) -> tuple[str, str]:
-    """Return what an error names, and what to do."""
+def _error_context(fragment: Any) -> tuple[str, str]:
+    """Return a name and a remedy for errors."""
     place = _place(fragment)
     if place is None:
-        return "a pyarrow dataset", "check the files of which it is made"
+        return "a pyarrow dataset", "check its files"
     return place, f"check that it is a complete and valid {fragment.format.default_extname} file"

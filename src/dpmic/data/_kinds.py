@@ -1,4 +1,4 @@
-"""What a column of text is: dates where that is said, and without privacy what it looks like."""
+"""The type of a text column: dates if declared, and without privacy whatever it looks like."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AS_DATES = "write dates as 2024-05-31 or 31.05.2024"
 
 
 def cast_dates(texts: Any, _decimal: str = ".") -> Any:
-    """Return dates as days since 1970, or None if a text is not one; each by itself."""
+    """Return texts as days since 1970, or None if one is not a date; each is read on its own."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -29,7 +29,7 @@ def cast_dates(texts: Any, _decimal: str = ".") -> Any:
 
 
 def cast_moments(texts: Any, _decimal: str = ".") -> Any:
-    """Return dates as such, or None if a text is not one."""
+    """Return texts as dates, or None if one is not a date."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -41,7 +41,7 @@ def cast_moments(texts: Any, _decimal: str = ".") -> Any:
 
 
 def cast_booleans(texts: Any, _decimal: str = ".") -> Any:
-    """Return true and false, or None if a text is neither."""
+    """Return texts as booleans, or None if one is neither true nor false."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -51,27 +51,27 @@ def cast_booleans(texts: Any, _decimal: str = ".") -> Any:
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether a text is a number, also one with marks between thousands."""
+    """Return whether a text is a number, perhaps with separators of thousands."""
     plain = is_value(text) and text.lower() not in BOOLEANS
     return plain or THOUSANDS.fullmatch(text) is not None
 
 
 class Dates(Numbers):
-    """One column of text that is all dates, converted batch by batch."""
+    """A text column declared as dates, converted batch by batch."""
 
     kinds: ClassVar[dict[str, Cast]] = {"dates": cast_moments}
 
     def _refuse(self, texts: Any, place: str, before: int) -> None:
         if self.private:
-            reason = "it holds something that is not a date"
+            reason = "it has a value that is not a date"
             raise RefusedValueError(self._what(place), reason, AS_DATES, self.name)
         self._refuse_first(texts, place, before, "dates", "not a date", AS_DATES)
 
 
 class Kind(Numbers):
-    """One column of text without privacy: numbers, true and false, dates, or else text.
+    """A text column read without privacy: numbers, booleans, dates, or else text.
 
-    Its first batch decides. A mixture of numbers, or dates, and other text is refused.
+    Its first batch decides. A column that mixes numbers or dates with other text is refused.
     """
 
     kinds: ClassVar[dict[str, Cast]] = {
@@ -81,7 +81,7 @@ class Kind(Numbers):
     }
 
     def convert(self, texts: Any, place: str, before: int) -> Any:
-        """Return a batch as what the column is; all missing, as null."""
+        """Return a batch converted to the column's type, or as nulls if all values are missing."""
         import pyarrow as pa
 
         if self._kind == "text":
@@ -101,7 +101,7 @@ class Kind(Numbers):
         kind = self._kind or ("numbers" if numbers else "dates")
         other = {"dates": "not a date", "booleans": "not true or false"}.get(kind, "not a number")
         remedy = (
-            "correct it, write nothing where a value is missing, or take the column as text: "
+            "correct it, leave it empty if the value is missing, or read the column as text: "
             f"--nominal {safe_repr(self.name)}"
         )
         self._refuse_first(texts, place, before, kind, other, remedy)

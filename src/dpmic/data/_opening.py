@@ -1,4 +1,4 @@
-"""Paths and datasets to streams: what a file is, by its ending, and how it is opened."""
+"""From paths and datasets to streams: the ending of a file's name says how it is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXTS = {
     for ending, sep in {".csv": ",", ".tsv": "\t", ".txt": ","}.items()
     for packed in ("", ".gz", ".zst")
 }
-"""The texts, compressed or not, and what separates values where their header does not say it."""
+"""Text files, compressed or not, and the separator of each if its header shows none."""
 
 EXCEL = ".xlsx"
 ENDINGS = (*TEXTS, EXCEL, *READERS, ".parquet", ".feather", ".arrow")
@@ -40,11 +40,11 @@ UNDERSTOOD = {
     EXCEL: ("decimal", "na", "sheet"),
     **dict.fromkeys(READERS, ("encoding",)),
 }
-"""What can be said of how a file is written."""
+"""Options that describe the format of a file."""
 
 PLAINLY = Dialect()
 NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""What engines call the folder of rows without a value."""
+"""The name that engines give to the folder of rows without a value."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,9 +71,9 @@ class Uploaded:
 
 
 def open_files(data: Any, *, public: bool) -> LocalStream | None:
-    """Return the rows of a dataset, a path or several, or None for anything else.
+    """Return the rows of a dataset, a path or several paths, or None for anything else.
 
-    Records of a ``public`` text may say how it is written, and its errors may show them.
+    In a ``public`` file the first records may be used to recognise the format, and shown in errors.
     """
     if isinstance(data, TextFiles) and data.public and not public:
         return data.privately()
@@ -97,44 +97,43 @@ def open_file(
     tell: Tell | None = None,
     note: Callable[[str], None] | None = None,
 ) -> LocalStream:
-    """Return the rows of one file; the ending of its name says how it is read.
+    """Return the rows of one file, or of all in a folder; the ending of a name says how it is read.
 
     Parameters
     ----------
     path : str or Uploaded
-        A CSV, TSV or TXT file, also as .gz or .zst, an Excel workbook (.xlsx), a file of SPSS,
-        Stata or SAS, a Parquet, Feather or Arrow file; ``-`` is a text on standard input.
+        A CSV, TSV or TXT file, perhaps compressed (.gz, .zst); an Excel workbook (.xlsx); a file
+        of SPSS, Stata or SAS; a Parquet, Feather or Arrow file; a folder of files of one kind.
+        ``-`` is text on standard input.
     dialect : Dialect
-        How it is written, as far as that is known; the rest is recognised.
+        The format of the file, as far as it is known; the rest is recognised.
     labels : sequence of str
-        The names of columns that tell people apart, or have categories: of a text, they stay text.
+        Columns that identify people or have categories. In a text file they stay text.
     dates : sequence of str
-        The names of columns of dates, which a text has as text.
+        Columns of dates, which text files store as text.
     private : bool
-        Whether errors must hold no value, count or position, nor names of a text's first line,
-        and nothing but that line may say how the text is written.
+        Whether the rows are for private code. If so, errors show no value, count or position, and
+        no names from a text file's first line, and only that line is used to recognise the format.
     typed : bool
-        Whether other columns of a text are what they look like, which nothing private may ask:
-        numbers, true and false, dates, or text. Else they must be numbers.
+        Whether the other columns of a text file get the type they look like: numbers, booleans,
+        dates or text. If False they must be numbers. Private code must not ask for this.
     tell : callable, optional
-        Called with how much was read, and of how much if that is known.
+        Called with (amount read, total amount if known).
     note : callable, optional
-        Called with what was recognised, in one line, where that is not a plain text.
+        Called with one line about what was recognised, if the file is not plain text.
     """
-    told: dict[str, Any] = {"labels": labels, "dates": dates, "private": private, "typed": typed}
-    told |= {"public": not private, "note": note}
+    options: dict[str, Any] = {"labels": labels, "dates": dates, "private": private, "typed": typed}
+    options |= {"public": not private, "note": note}
     if isinstance(path, Uploaded):
-        rows: LocalStream = TextFiles([path.text(dialect)], **told)
+        rows: LocalStream = TextFiles([path.text(dialect)], **options)
     elif path == "-":
         dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
         source = TextFile(STDIN, lambda: nullcontext(sys.stdin.buffer), dialect)
-        rows = TextFiles([source], once=True, **told)
+        rows = TextFiles([source], once=True, **options)
     else:
-        if os.path.isdir(path):
-            raise InputError(path, "this is a folder", "pass a file in it")
         if not os.path.exists(path):
             raise InputError(path, "there is no such file", "check the name and the folder")
-        rows = _opened([path], dialect, **told)
+        rows = _opened([path], dialect, **options)
     if tell is not None:
         rows.tell = tell
         if isinstance(rows, Files | StatisticalFiles):
@@ -145,9 +144,9 @@ def open_file(
 def header(
     path: str | Uploaded, dialect: Dialect = PLAINLY, note: Callable[[str], None] | None = None
 ) -> tuple[str, ...]:
-    """Return the names of a file's columns, by its header and options alone.
+    """Return the names of a file's columns, from its header and the options only.
 
-    ``note`` is called with what was recognised.
+    ``note`` is called with one line about what was recognised.
 
     Examples
     --------
@@ -165,22 +164,24 @@ def load(
     columns: Sequence[str] | None = None,
     *,
     without: Sequence[str] = (),
-    **told: Any,
+    **options: Any,
 ) -> pyarrow.Table:
-    """Read columns of a file into memory, by default all but some.
+    """Read columns of a file into memory, by default all except those in ``without``.
 
-    Only the wanted columns are kept, and text is converted block by block, so that the memory
-    needed is that of the columns. ``told`` is as for :func:`open_file`.
+    Only the wanted columns are kept, and text is converted block by block, so the memory needed is
+    that of the columns. ``options`` are those of :func:`open_file`.
     """
     import pyarrow as pa
 
-    name, private = STDIN if path == "-" else str(path), told.get("private", False)
+    name, private = STDIN if path == "-" else str(path), options.get("private", False)
     try:
-        rows = open_file(path, **told)
+        rows = open_file(path, **options)
         names = rows.names
         for unwanted in without:
             position(unwanted, names, "column")
-        wanted = dict.fromkeys([*(names if columns is None else columns), *told.get("labels", ())])
+        wanted = dict.fromkeys(
+            [*(names if columns is None else columns), *options.get("labels", ())]
+        )
         wanted = {name: None for name in wanted if name not in without}
         order = {column: place for place, column in enumerate(names)}
         chosen = sorted(wanted, key=lambda column: order.get(column, -1))
@@ -190,19 +191,19 @@ def load(
             raise
     else:
         if not batches:
-            raise InputError(name, "it has no rows", "check that it holds more than a header")
-        pa.default_memory_pool().release_unused()  # of the text
+            raise InputError(name, "it has no rows", "check that it has more than a header")
+        pa.default_memory_pool().release_unused()  # the memory of the text
         tables = (pa.Table.from_batches([batch]) for batch in batches)
-        table = pa.concat_tables(tables, promote_options="default")  # of gaps alone, too
-        return _with_dates(table, told.get("dates", ()), name, private)
-    # Foreign words may hold a value; raised here, no context holds one either.
+        table = pa.concat_tables(tables, promote_options="default")  # batches can be all nulls
+        return _with_dates(table, options.get("dates", ()), name, private)
+    # pyarrow's message may show a value. Raised here, the error has no such context either.
     raise InputError(name, "it cannot be read", "check that it is a valid file of its kind")
 
 
 def _with_dates(
     table: pyarrow.Table, dates: Sequence[str], place: str, private: bool
 ) -> pyarrow.Table:
-    """Convert the text in columns of dates, which other files than texts may have, too."""
+    """Convert text in date columns; files other than text can have such columns too."""
     from pyarrow import types
 
     for at, column in enumerate(table.schema):
@@ -216,14 +217,14 @@ def _with_dates(
 
 
 def _is_path(data: Any) -> bool:
-    """Tell whether an object means a file or a folder; a text may mean a column."""
+    """Return whether an object is a path; a plain string may also be the name of a column."""
     if isinstance(data, str):
         return data.lower().endswith(ENDINGS) or os.path.isdir(data) or os.path.isfile(data)
     return isinstance(data, os.PathLike)
 
 
-def _opened(paths: list[str], dialect: Dialect, **told: Any) -> LocalStream:
-    """Return the rows of files, and of the files in folders, all of one kind."""
+def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
+    """Return the rows of files, and of all files in folders; all must be of one kind."""
     files = [file for path in paths for file in _files(path)]
     if len({os.path.realpath(file) for file in files}) < len(files):
         raise UnreadableError(
@@ -233,18 +234,18 @@ def _opened(paths: list[str], dialect: Dialect, **told: Any) -> LocalStream:
     if len(kinds) > 1:
         raise UnreadableError(
             f"{len(files)} files",
-            f"they are of several kinds, {', '.join(sorted(kinds))}",
-            "pass those of one kind",
+            f"they are of different kinds: {', '.join(sorted(kinds))}",
+            "pass files of one kind",
         )
     (kind,) = kinds
     dialect.refuse_all_but(UNDERSTOOD.get(kind, ()), kind)
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
     if kind in TEXTS or kind == EXCEL:
         texts = [_text_file(file, kind, folder, dialect) for file in files]
-        return TextFiles(texts, several=folder is not None, **told)
+        return TextFiles(texts, several=folder is not None, **options)
     if kind in READERS:
         return StatisticalFiles(files, kind, dialect.encoding)
-    from pyarrow import dataset as ds  # a quarter of a second: it imports pandas
+    from pyarrow import dataset as ds  # takes a quarter of a second: it imports pandas
     from pyarrow.fs import LocalFileSystem
 
     form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
@@ -256,13 +257,13 @@ def _opened(paths: list[str], dialect: Dialect, **told: Any) -> LocalStream:
 
 
 def _ending(path: str) -> str:
-    """Return the ending of a name, that of a compressed text included."""
+    """Return the ending of a name; for a compressed file, both endings."""
     name = os.path.basename(path).lower()
     return next((known for known in ENDINGS if name.endswith(known)), os.path.splitext(name)[1])
 
 
 def _text_file(path: str, kind: str, folder: str | None, dialect: Dialect) -> TextFile:
-    """Return a text or a sheet, with the columns that stand in the names of its folders."""
+    """Return a text file or a sheet, with the columns given by the names of its folders."""
     between = os.path.relpath(os.path.dirname(path), folder) if folder else ""
     pairs = (part.partition("=") for part in between.split(os.sep) if "=" in part)
     folders = {name: "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
@@ -274,7 +275,7 @@ def _text_file(path: str, kind: str, folder: str | None, dialect: Dialect) -> Te
 
 
 def _open_text(path: str, content: bytes | None = None) -> AbstractContextManager[Any]:
-    """Open a text, in a file or in memory, and decompress it as it is read."""
+    """Open a text file, on the disk or in memory, and decompress it while it is read."""
     if path.lower().endswith(".gz"):
         return gzip.open(path if content is None else BytesIO(content))
     if path.lower().endswith(".zst"):
@@ -287,7 +288,7 @@ def _open_text(path: str, content: bytes | None = None) -> AbstractContextManage
 
 
 def _text_dataset(dataset: Any, public: bool) -> TextFiles | None:
-    """Return the texts of a dataset; None where it is of something else, or has a filter."""
+    """Return the text files of a dataset, or None for other files or a dataset with a filter."""
     if not holds_text(dataset):
         return None
     try:
@@ -316,19 +317,21 @@ def _text_dataset(dataset: Any, public: bool) -> TextFiles | None:
 
 
 def _files(path: str) -> list[str]:
-    """Return a file, or all files in a folder, in order of their names."""
+    """Return a file, or all files in a folder, ordered by name."""
     if not os.path.exists(path):
         remedy = "check the name; pass several files as a list, other places as a pyarrow dataset"
-        raise InputError(path, "there is no such file", remedy)  # what was asked is not secret
+        raise InputError(
+            path, "there is no such file", remedy
+        )  # a name that was asked for is no secret
     found = [] if os.path.isdir(path) else [path]
     for folder, folders, names in os.walk(path):
-        folders[:] = _visible(folders)  # where os.walk goes next
+        folders[:] = _visible(folders)  # tells os.walk where to go next
         found += [os.path.join(folder, name) for name in _visible(names)]
     for file in found:
         ending = _ending(file)
         if ending not in ENDINGS:
-            reason = f"the ending {ending!r} is not known"
-            remedy = f"use one of {KNOWN}; in a folder all files are read"
+            reason = f"its ending {ending!r} is unknown"
+            remedy = f"use one of {KNOWN}; in a folder, all files are read"
             kind = InputError if file == path else UnreadableError
             raise kind(file, reason, remedy)
     if not found:
@@ -337,5 +340,5 @@ def _files(path: str) -> list[str]:
 
 
 def _visible(names: list[str]) -> list[str]:
-    """Leave out the files and folders that engines keep for themselves."""
+    """Leave out the hidden files and folders that engines make for themselves."""
     return [name for name in names if not name.startswith(("_", "."))]

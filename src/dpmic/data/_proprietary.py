@@ -1,7 +1,7 @@
-"""Files of Excel, SPSS, Stata and SAS, read by the packages that are made for them.
+"""Files of Excel, SPSS, Stata and SAS, read with packages made for them.
 
-The cells of a sheet are written as a text has them, and then read as a text is. Files of
-statistics packages have declared types, as Parquet has.
+The cells of a sheet are written out as text and then read like a text file. Files of statistics
+packages have declared types, as Parquet files do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from dpmic.data._dialect import Dialect, said
+from dpmic.data._dialect import Dialect, option_of
 from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded, refused_column
 from dpmic.data._tables import Unlisted, position
 from dpmic.data._text import is_record
@@ -25,11 +25,11 @@ READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-"""The files of SPSS, Stata and SAS, and what of pyreadstat reads them."""
+"""File endings of SPSS, Stata and SAS, and the pyreadstat functions that read them."""
 
 
 def _not_installed(place: str, package: str) -> DependencyError:
-    reason = f"such files need the package {package}, which is not installed"
+    reason = f"reading this file needs the package {package}, which is not installed"
     return DependencyError(place, reason, "pip install 'dpmic[files]'")
 
 
@@ -44,10 +44,10 @@ def workbook(path: str) -> AbstractContextManager[Any]:
 
 
 class Sheet:
-    """One sheet of a workbook whose header was read; made and used as a text is.
+    """One sheet of a workbook, whose header has been read; made and used like a text file.
 
-    Every row below the header is a record, also one without any value: in a sheet nothing tells
-    a record that is missing from one whose values are.
+    Every row below the header is a record, even an empty one: a sheet does not show whether a
+    record is missing or only its values are.
     """
 
     consumed = 0
@@ -68,21 +68,21 @@ class Sheet:
         self._kind = UnreadableError if several else InputError
         sheet = source.get_sheet_by_name(self._name(source))
         if sheet.start is None:
-            raise self._kind(place, "it is empty", "check which of its sheets has the table")
+            raise self._kind(place, "the sheet is empty", "check which sheet has the table")
         self._rows = islice(sheet.iter_rows(), sheet.start[0], None)
         names = tuple(_written(cell, ".") for cell in next(self._rows))
         if is_record(names):
-            shown = f", {safe_repr(names)}" if public else ""
-            reason, remedy = f"its first line{shown} holds no names", "write a header above it"
+            shown = f", {safe_repr(names)}," if public else ""
+            reason, remedy = f"its first line{shown} has no names", "write a header above it"
             raise self._kind(place, reason, remedy)
         self.names = names if public else Unlisted(names)
 
     def decimal(self, columns: Sequence[str]) -> str:
-        """Return the decimal mark, of numbers in cells of text."""
+        """Return the decimal mark of numbers that are stored as text."""
         return self.dialect.decimal or "."
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches of some columns, as text; of no columns the first."""
+        """Yield record batches of some columns as text; without columns, of the first column."""
         import pyarrow as pa
 
         places = [position(name, self.names, "column") for name in columns] or [0]
@@ -93,7 +93,7 @@ class Sheet:
             yield pa.record_batch(arrays, names=list(columns) or [self.names[0]])
 
     def _name(self, source: Any) -> str:
-        """Return the name of the sheet that is meant, or of the only one that people see."""
+        """Return the name of the requested sheet, or of the only visible one."""
         sheets = [sheet for sheet in source.sheets_metadata if "WorkSheet" in str(sheet.typ)]
         names = [sheet.name for sheet in sheets]
         wanted = self.dialect.sheet
@@ -103,13 +103,13 @@ class Sheet:
             raise self._kind(self._place, f"it has no sheet {safe_repr(wanted)}", remedy)
         visible = [sheet.name for sheet in sheets if str(sheet.visible).endswith(".Visible")]
         if wanted is None and len(visible) != 1:
-            remedy = "say which: pass " + said("sheet", visible[0] if self._public else "NAME")
+            remedy = "say which: pass " + option_of("sheet", visible[0] if self._public else "NAME")
             raise self._kind(self._place, f"it has several sheets{shown}", remedy)
         return wanted or str(visible[0])
 
 
 def _written(cell: Any, mark: str) -> str:
-    """Return a cell as a text has it; a date as ``2026-01-31``, nothing for an empty cell."""
+    """Return a cell as text: dates as ``2026-01-31``, an empty cell as an empty text."""
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, float):
@@ -122,16 +122,16 @@ def _number(value: float, mark: str) -> str:
 
 
 class StatisticalFiles(LocalStream):
-    """Files of SPSS, Stata or SAS, one after the other, all with the columns of the first.
+    """Files of SPSS, Stata or SAS, read one after the other, with the columns of the first.
 
-    Values that SPSS calls missing are. Codes that have labels stay codes.
+    Values that SPSS marks as missing are missing. Codes with labels stay codes.
     """
 
     def __init__(self, paths: Sequence[str], kind: str, encoding: str | None) -> None:
         self._paths = paths
         self._kind = kind
         self._encoding = encoding and codecs.lookup(encoding).name
-        self.expected: int | None = None  # rows, for whoever hears how much was read
+        self.expected: int | None = None  # rows, for a progress bar
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class StatisticalFiles(LocalStream):
         return tuple(self._described(self._paths[0]).column_names)
 
     def count(self) -> int:
-        """Return the number of rows: what the files say, or else by reading them."""
+        """Return the number of rows, from the files' headers or else by reading them."""
         known = [self._described(path).number_rows for path in self._paths]
         if all(rows is not None and rows >= 0 for rows in known):
             return sum(known)
@@ -162,7 +162,7 @@ class StatisticalFiles(LocalStream):
                 yield Batch(batch, path)
 
     def _parts(self, path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the values of one file, some rows at a time."""
+        """Yield the values of one file, a number of rows at a time."""
         rows, done = ROWS, 0
         while rows == ROWS:
             part, _ = self._call(path, usecols=list(columns), row_offset=done, row_limit=ROWS)
@@ -172,7 +172,7 @@ class StatisticalFiles(LocalStream):
                 yield part
 
     def _described(self, path: str) -> Any:
-        """Return what a file says of itself, without its rows."""
+        """Return a file's description, without reading its rows."""
         call = partial(self._call, path, metadataonly=True)
         return attempted(call, path, self._remedy)[1]
 

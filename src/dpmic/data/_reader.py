@@ -1,6 +1,6 @@
-"""The one reader of text tables: a header, then records in blocks, as text.
+"""The one reader of text tables: a header, then records in blocks of text.
 
-docs/decisions/0018-one-reader.md has the table of cases.
+docs/decisions/0018-one-reader.md lists its rules case by case.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from dpmic.data._dialect import (
     LATIN,
     PLAIN,
     SAMPLE,
+    SEPARATORS,
     Dialect,
     decimal_of,
     encoding_of,
     is_escaped,
+    option_of,
     records_of,
-    said,
     separator_of,
     separators_in,
 )
@@ -34,10 +35,10 @@ from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_re
 STDIN = "standard input"
 
 BLOCK = 2**20
-"""Bytes that are read together: short records take twenty times as much when they are parsed."""
+"""Bytes read at once: parsed, short records take twenty times as much memory."""
 
 LONGEST_RECORD = 2**22
-"""Bytes of a record, at most; a quotation mark in the wrong place makes a long one."""
+"""The most bytes of a record; a misplaced quotation mark makes a very long one."""
 
 BINARY = {
     b"PAR1": "rename it to .parquet",
@@ -48,27 +49,27 @@ BINARY = {
     b"\xd0\xcf\x11\xe0": "if it is an Excel workbook, save it as .xlsx",
     b"$FL2": "rename it to .sav",
 }
-"""How files that are not texts begin, and what to do about them."""
+"""The first bytes of files that are not text, and what to do about each."""
 
 
 class Text:
-    """One text whose header was read; its records are read once.
+    """A text file whose header has been read. Its records can be read once.
 
     Parameters
     ----------
     source : binary file
         Read in blocks, in this thread.
     place : str
-        What errors call it.
+        The name of the file in errors.
     dialect : Dialect
-        How it is written; what nobody said is recognised.
+        The format; what is None in it is recognised.
     usual : str
-        What separates values where the header holds no separator.
+        The separator if the header contains none.
     public : bool
-        Whether its records may say how it is written, and errors where they are and what the
-        first line is: a record where the header is missing.
+        Whether the records may be used to recognise the format, and errors may show positions
+        and the first line, which is a record if the header is missing.
     several : bool
-        Whether it is one of several files, of which private code must not say which.
+        Whether it is one of several files; private code must not reveal which one.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Text:
         self.names = found if public else Unlisted(found)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches of some columns, as text; of no columns the first."""
+        """Yield record batches of some columns as text; without columns, of the first column."""
         places = [position(name, self.names, "column") for name in columns] or [0]
         skipped = self._skipped
         for block in self._blocks():
@@ -111,7 +112,7 @@ class Text:
             skipped = 0
 
     def decimal(self, columns: Sequence[str]) -> str:
-        """Return the decimal mark of some columns; of a public text it is recognised."""
+        """Return the decimal mark of some columns; in a public file it is recognised."""
         if self.dialect.decimal is not None or not self._public or not columns:
             return self.dialect.decimal or "."
         places = {name: position(name, self.names, "column") for name in columns}
@@ -128,7 +129,7 @@ class Text:
         return decimal_of(values, refused)
 
     def _sampled(self) -> list[list[str]]:
-        """Return the first records; none where they cannot be read, which is said elsewhere."""
+        """Return the first records, or none if they cannot be read; reading them later says why."""
         text, sep = self._first_records(), self.dialect.sep
         assert sep is not None
         try:
@@ -146,7 +147,7 @@ class Text:
 
     @property
     def _looked_at(self) -> bytes:
-        """What may say how the text is written: the first block, or where private the header."""
+        """The bytes that may show the format: the first block or, in private, the header."""
         if self._public:
             return self._begin
         quote, lines = (self.dialect.quote or "").encode(), b""
@@ -157,47 +158,48 @@ class Text:
         return lines
 
     def _error(self, reason: str, remedy: str, row: int = 0, column: str = "") -> InputError:
-        """Return an error of this text, with row and column where these may be said."""
+        """Return an error about this file; it shows the row and the column if it may."""
         what = self._place
         if self._public and row:
-            what += f", column {safe_repr(column)}" * bool(column) + f", row {row} below the header"
+            what += f", column {safe_repr(column)}" * bool(column) + f", row {row}"
         return self._kind(what, reason, remedy)
 
     def _read(self) -> bytes:
-        """Return some bytes of the source as they are, none at its end."""
+        """Return the next raw bytes of the source; none at its end."""
         raw = self._source.read(BLOCK)
         self.consumed += len(raw)
         return raw
 
     def _decoded(self, raw: bytes) -> bytes:
-        """Return bytes of the source in UTF-8; what cannot be decoded is not UTF-8 either."""
+        """Return bytes of the source in UTF-8; bytes that cannot be decoded stay invalid."""
         if self._decoder is None:
             return raw
         with contextlib.suppress(UnicodeError):
             text = self._decoder.decode(raw, final=not raw)
             return text.encode(PLAIN, "surrogateescape")
-        raise self._not_encoded()  # out here, so that no context holds what was read
+        raise self._not_encoded()  # outside the block: the error's context must not show the bytes
 
     def _not_encoded(self, row: int = 0, column: str = "") -> InputError:
         encoding = self.dialect.encoding
         name = "UTF-8" if _is_plain(encoding) else encoding
         other = LATIN if name == "UTF-8" else PLAIN
-        remedy = "save it as UTF-8, or name its encoding: pass " + said("encoding", other)
+        remedy = "save it as UTF-8, or name its encoding: pass " + option_of("encoding", other)
         return self._error(f"its text is not {name}", remedy, row, column)
 
     def _refuse_other_kinds(self, begin: bytes) -> None:
-        """Refuse files of other kinds, which their first bytes give away."""
+        """Refuse files of other kinds, recognised by their first bytes."""
         for start, remedy in BINARY.items():
             if begin.startswith(start):
                 named = self._place != STDIN
-                remedy = remedy if named else "give binary files by their name"
-                raise self._error("this is not text", remedy)
+                remedy = remedy if named else "pass a binary file by its name"
+                raise self._error("it is not a text file", remedy)
 
     def _refuse_zero_bytes(self) -> None:
         if b"\0" in self._looked_at:
             raise self._error(
-                "this is not text, since it holds zero bytes",
-                "if it is UTF-16 without a byte-order mark, pass " + said("encoding", "utf-16-le"),
+                "it is not a text file: it contains zero bytes",
+                "if it is UTF-16 without a byte-order mark, pass "
+                + option_of("encoding", "utf-16-le"),
             )
 
     @property
@@ -205,11 +207,11 @@ class Text:
         return b"\n" if b"\n" in self._begin else b"\r"
 
     def _header(self, usual: str) -> tuple[tuple[str, ...], int]:
-        """Return the names, and how many lines to skip; find out what separates values."""
+        """Return the names, and how many lines to skip; recognise the separator."""
         dialect = self.dialect
         if not self._complete and self._newline not in self._begin:
             reason = f"its first line is longer than {BLOCK // 2**20} MiB"
-            raise self._error(reason, "check the ends of its lines")
+            raise self._error(reason, "check its line ends")
         text = self._first_records()
         sep = dialect.sep
         if sep is None:
@@ -223,15 +225,15 @@ class Text:
         if dialect.numbered:
             return tuple(f"f{i}" for i in range(len(names))), dialect.skip_after
         self._check_header(names, text)
-        if self._complete or not self._public:  # nothing below would say it as well
+        if self._complete or not self._public:  # else _blocks does it, with rows
             self._refuse_stray_marks(self._looked_at)
         if not self._public and any(re.search(r"[\r\n]", name) for name in names):
             reason, remedy = "a name in its header has several lines", "check its quotation marks"
-            raise self._error(reason, remedy)  # they may be records
+            raise self._error(reason, remedy)  # the lines may be records
         return names, skipped + dialect.skip_after
 
     def _first_record(self, text: str) -> tuple[tuple[str, ...], int]:
-        """Return the values of the first line that is not empty, and how many lines were read."""
+        """Return the values of the first non-empty line, and the number of lines read."""
         assert self.dialect.sep is not None
         try:
             for number, line in enumerate(records_of(text, self.dialect.sep, self.dialect), 1):
@@ -244,19 +246,21 @@ class Text:
         raise self._error("it is empty", remedy)
 
     def _check_header(self, names: tuple[str, ...], text: str) -> None:
-        """Refuse a first line that is separated by something else, or that is a record."""
-        first = re.split(r"[\r\n]", text.strip(), maxsplit=1)[0].strip()
-        shown = f", {safe_repr(first)}" if self._public else ""
+        """Refuse a first line that has another separator, or that is a record."""
         others = separators_in(text, self.dialect)
+        if len(names) == 1 and others and self._public:
+            reason = f"found one column, but it seems to be separated by {SEPARATORS[others[0]]}"
+            raise self._error(reason, "pass " + option_of("sep", others[0]))
         if len(names) == 1 and others:
-            remedy = "say what separates its columns: pass "
-            remedy += said("sep", others[0] if self._public else ";")
-            raise self._error(f"its header is one column{shown}", remedy)
+            remedy = "say what separates its columns: pass " + option_of("sep", ";")
+            raise self._error("found one column in its header", remedy)
         if is_record(names):
-            raise self._error(f"its first line{shown} holds no names", "write a header above it")
+            first = re.split(r"[\r\n]", text.strip(), maxsplit=1)[0].strip()
+            shown = f", {safe_repr(first)}," if self._public else ""
+            raise self._error(f"its first line{shown} has no names", "write a header above it")
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield the text in blocks that end where a record does."""
+        """Yield the text in blocks that end with a complete record."""
         newline, block = self._newline, self._begin
         while True:
             raw = self._read()
@@ -264,27 +268,27 @@ class Text:
             if not raw:
                 block += more
             if not raw and not block.endswith((b"\n", b"\r")):
-                block += newline  # or pyarrow would not find the end of a header without records
+                block += newline  # so that pyarrow finds the end of a header without records
             end = self._end_of_records(block, newline) if raw else len(block)
             if end:
                 self._refuse_stray_marks(block[:end])
                 yield block[:end]
             elif len(block) > LONGEST_RECORD:
                 reason = f"a record is longer than {LONGEST_RECORD // 2**20} MiB"
-                remedy = "check its quotation marks and the ends of its lines"
+                remedy = "check its quotation marks and line ends"
                 raise self._error(reason, remedy, self._records + 1)
             if not raw:
                 return
             block = block[end:] + more
 
     def _unescaped(self, block: bytes) -> bytes:
-        """Return a block of the same length, in which escaped characters mean nothing."""
+        """Return a block of the same length in which escaped characters are blanked."""
         if self.dialect.escape is None:
             return block
         return re.sub(re.escape(self.dialect.escape.encode()) + b".", b"__", block, flags=re.S)
 
     def _end_of_records(self, block: bytes, newline: bytes) -> int:
-        """Return where the last complete record ends: a newline outside quotation marks."""
+        """Return the end of the last complete record: a newline outside quotation marks."""
         plain, quote = self._unescaped(block), (self.dialect.quote or "").encode()
         if not quote:
             return plain.rfind(newline) + 1
@@ -298,10 +302,10 @@ class Text:
         return 0
 
     def _refuse_stray_marks(self, block: bytes) -> None:
-        """Refuse quotation marks but those around a value, and those written twice in it.
+        """Refuse quotation marks other than those around a value and those doubled inside it.
 
-        Parsers differ about others, and where such a mark closes, all records in between are
-        one. A block without them ends where a record does, whoever looks.
+        Parsers disagree about others, and may read all records up to the next such mark as one. In
+        a block without stray marks, all parsers agree where a record ends.
         """
         quote, sep = (self.dialect.quote or "").encode(), self.dialect.sep or ""
         if not quote or quote not in block:
@@ -313,25 +317,25 @@ class Text:
         if quote in plain:
             above = re.match(rb"(?s:.*[\r\n])?", plain[: plain.index(quote)])
             lines = above[0].splitlines() if above else []
-            reason = "a quotation mark is not closed, or stands inside an unquoted value"
+            reason = "a quotation mark is not closed, or is inside an unquoted value"
             remedy = "quote the value, and double the mark inside it"
             raise self._error(reason, remedy, self._above + sum(map(self._is_row, lines)) + 1)
 
     @property
     def _above(self) -> int:
-        """How many rows are above this block; the header is row 0."""
+        """The number of rows above this block; the header is row 0."""
         header = not (self._records or self.dialect.names or self.dialect.numbered)
         return self._records - header
 
     def _is_row(self, line: Any) -> bool:
-        """Return whether a line is a record: an empty one is so in a text of one column."""
+        """Return whether a line is a record; an empty line is one only in a one-column table."""
         return bool(line) or len(getattr(self, "names", ())) == 1
 
     def _parsed(self, block: bytes, skipped: int, places: Sequence[int]) -> Any:
-        """Return the columns at some places of one block, as batches of text.
+        """Return some columns of one block, as batches of text.
 
-        The block is copied to Arrow's own memory: its threads may outlive the interpreter, and one
-        that let go of a Python object then would abort the process.
+        The block is copied to Arrow's own memory: Arrow's threads may outlive the interpreter, and
+        one that released a Python object then would abort the process.
         """
         import pyarrow as pa
         from pyarrow import csv as arrow
@@ -359,35 +363,35 @@ class Text:
                     quote_char=dialect.quote or False,
                     escape_char=dialect.escape or False,
                     newlines_in_values=True,
-                    # Of one column it is a record without a value.
+                    # In a one-column table an empty line is a record.
                     ignore_empty_lines=len(self.names) > 1,
                     invalid_row_handler=refuse,
                 ),
                 arrow.ConvertOptions(
                     include_columns=chosen,
                     column_types=dict.fromkeys(chosen, pa.string()),
-                    strings_can_be_null=False,  # which texts are missing is said later
+                    strings_can_be_null=False,  # missing values are found later
                 ),
             ).to_batches()
-        except pa.ArrowInvalid as error:  # its text may hold a record: ours says what to do
+        except pa.ArrowInvalid as error:  # its message may show a record, so write our own
             trouble = str(error)
         if broken:
             raise self._ragged(block, broken[0])
         if "UTF8" in trouble:
             raise self._undecodable(block, places)
-        raise self._error("it cannot be read as records", "check that it is a valid text table")
+        raise self._error("its records cannot be parsed", "check that it is a valid text table")
 
     def _ragged(self, block: bytes, values: int) -> InputError:
-        """Return the error of a record with more or fewer values than there are names."""
+        """Return the error for a record with more or fewer values than there are names."""
         width = len(self.names)
         row, _ = self._first(block, lambda record: len(record) != width)
         counts = f": {values} instead of {width}" if self._public else ""
         reason = f"a record has more or fewer values than the header has names{counts}"
-        remedy = "check its quotation marks and what separates its values"
+        remedy = "check its quotation marks and separators"
         return self._error(reason, remedy, row)
 
     def _undecodable(self, block: bytes, places: Sequence[int]) -> InputError:
-        """Return the error of a value that is not in the encoding of the text."""
+        """Return the error for a value that cannot be decoded."""
 
         def is_wrong(record: Sequence[str]) -> bool:
             return any(map(is_escaped, _at(record, places)))
@@ -399,7 +403,7 @@ class Text:
     def _first(
         self, block: bytes, is_wrong: Callable[[Sequence[str]], bool]
     ) -> tuple[int, Sequence[str]]:
-        """Return the row of the first wrong record of a block, and the record; row 0 for none."""
+        """Return the first wrong record of a block and its row, or row 0 if there is none."""
         assert self.dialect.sep is not None
         row, text = self._above, block.decode(PLAIN, "surrogateescape")
         try:
@@ -407,7 +411,7 @@ class Text:
                 row += 1
                 if row > 0 and is_wrong(record):
                     return row, record
-        except csv.Error:  # a value is too long for this reader
+        except csv.Error:  # a value is too long for Python's csv reader
             pass
         return 0, ()
 

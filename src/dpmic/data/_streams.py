@@ -1,4 +1,4 @@
-"""Rows that come in parts: what every stream is, and batches that somebody else makes."""
+"""Rows that arrive in parts: the interface of all streams, and batches made by other code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 
 class Batch(NamedTuple):
-    """Some rows of the wanted columns, and the file that they come from, where that is known."""
+    """Some rows of the wanted columns, and the file they come from, if known."""
 
     data: Any
     place: str | None = None
@@ -28,17 +28,17 @@ class Batch(NamedTuple):
 Work = Callable[[Iterator[Batch]], Part]
 
 Tell = Callable[[int, int | None], None]
-"""Hears how much of how much was read; None where nobody knows how much there is."""
+"""Called with (amount read, total amount), where the total is None if unknown."""
 
 ROWS = 2**16
-"""Rows in a batch: enough for speed, and few against the rest of the memory. polars would hand
-out millions at a time, and Spark 10,000."""
+"""Rows in a batch: enough for speed, but little memory. By default polars would return
+millions at a time, and Spark 10,000."""
 
 _END = object()
 
 
 class Stream(ABC):
-    """Rows that come in parts: from files, an engine or an iterator.
+    """Rows that arrive in parts: from files, an engine or an iterator.
 
     Attributes
     ----------
@@ -58,28 +58,27 @@ class Stream(ABC):
 
     @abstractmethod
     def count(self) -> int:
-        """Return the number of rows, by the cheapest way; refused of rows read only once."""
+        """Return the number of rows, as cheaply as possible; refuse rows that are read once."""
 
     @abstractmethod
     def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
-        """Do what :meth:`fold` says, of columns that are there."""
+        """Do the work of :meth:`fold`, on columns that exist."""
 
     def fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
-        """Hand the rows to some work, in one or several parts, and return its results.
+        """Apply a function to the rows, in one or several parts, and return its results.
 
         Parameters
         ----------
         columns : sequence of str
             The wanted columns; the others are not read.
         work : callable
-            Takes an iterator of batches, none of which is empty. An engine of several processes
-            calls it where the rows are, so that it and its result must be picklable, and results
-            must have ``+``: such an engine may add some of them.
+            Takes an iterator of non-empty batches. A distributed engine calls it where the rows
+            are, so it and its results must be picklable; the engine may add results with ``+``.
 
         Raises
         ------
         UnreadableError
-            If rows cannot be read. A DpmicError of the work, wherever it runs, arrives as it is.
+            If rows cannot be read. A DpmicError raised by ``work``, even elsewhere, is passed on.
         """
         for name in columns:
             position(name, self.names, "column")
@@ -89,7 +88,7 @@ class Stream(ABC):
 class LocalStream(Stream):
     """A stream whose rows are read in this process, as one part.
 
-    Whoever wants to hear how much was read sets ``tell``.
+    Set ``tell`` to a function that shows progress.
     """
 
     here = True
@@ -98,7 +97,7 @@ class LocalStream(Stream):
 
     @abstractmethod
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Yield the rows; empty batches may be among them."""
+        """Yield the rows; some batches may be empty."""
 
     def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
         with contextlib.closing(_filled(self._batches(columns))) as batches:
@@ -106,19 +105,19 @@ class LocalStream(Stream):
 
 
 def attempted(call: Callable[[], Item], source: str, remedy: str) -> Item:
-    """Return what foreign code returns; its errors become one of ours that names the source."""
+    """Call third-party code; turn its errors into an UnreadableError that names the source."""
     try:
         return call()
     except DpmicError:
         raise
-    except Exception as error:  # foreign code, with errors of its own
+    except Exception as error:  # third-party code may raise anything
         words = _words(error)
-    # Foreign words may hold a value; raised here, no context holds one either.
+    # The original message may show a value. Raised here, the error has no such context either.
     raise UnreadableError(source, words, remedy)
 
 
 def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
-    """Yield from foreign code, by the same rule."""
+    """Yield from third-party code, with the same treatment of errors."""
     iterator = iter(items)
     try:
         while (item := attempted(lambda: next(iterator, _END), source, remedy)) is not _END:
@@ -129,15 +128,15 @@ def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
 
 
 def refused_column(
-    place: str, name: str, reason: str = "this file does not have the column, or more than once"
+    place: str, name: str, reason: str = "this file lacks the column, or has it more than once"
 ) -> RefusedValueError:
-    """Return the error of a file that has other columns than the first."""
+    """Return the error for a file whose columns differ from those of the first."""
     remedy = "give every file the columns of the first"
     return RefusedValueError(f"{place}, column {safe_repr(name)}", reason, remedy, name)
 
 
 def pack(work: Work[Any], batches: Iterator[Batch]) -> bytes:
-    """Do some work far from the caller, and pack its result, or our error, for the way home."""
+    """Do some work on a remote worker, and pack its result or error for the way back."""
     try:
         result = work(_filled(batches))
     except DpmicError as error:
@@ -146,7 +145,7 @@ def pack(work: Work[Any], batches: Iterator[Batch]) -> bytes:
 
 
 def add_packed(parts: Iterable[bytes]) -> bytes:
-    """Add packed results, of which there is one at least; an error stands for all of them."""
+    """Add packed results, at least one; an error replaces the sum."""
     total = None
     for packed in parts:
         result, error = pickle.loads(packed)
@@ -160,7 +159,7 @@ def add_packed(parts: Iterable[bytes]) -> bytes:
 
 
 def unpack(packed: bytes) -> Any:
-    """Return a result that was packed far away, or raise the error that was."""
+    """Return a result packed by a remote worker, or raise its error."""
     result, error = pickle.loads(packed)
     if error is not None:
         raise error
@@ -179,36 +178,36 @@ def _filled(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
 
 
 def _words(error: Exception) -> str:
-    """Return what foreign code says, in one line without a final full stop."""
+    """Return the message of a third-party error, on one line without a final full stop."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     lines = [line.rstrip(" .") for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
-    if causes:  # as Java has it: the last one is the first
+    if causes:  # in Java the last cause is the original one
         return causes[-1].removeprefix("Caused by: ")
-    # A traceback of another process, told in words, ends with the first line that is not indented.
-    told = itertools.dropwhile(lambda line: "Traceback (most recent call last)" not in line, lines)
-    ends = (line for line in itertools.islice(told, 1, None) if not line[0].isspace())
-    said = next(ends, lines[0] if lines else "").strip()
-    return said if " " in said else f"{type(error).__name__} {said}".strip()
+    # A traceback of another process, sent as text, ends at the first line that is not indented.
+    tail = itertools.dropwhile(lambda line: "Traceback (most recent call last)" not in line, lines)
+    ends = (line for line in itertools.islice(tail, 1, None) if not line[0].isspace())
+    message = next(ends, lines[0] if lines else "").strip()
+    return message if " " in message else f"{type(error).__name__} {message}".strip()
 
 
 ONCE = "its rows can be read only once"
 
 LISTS: tuple[type, type] = type(iter([])), type(iter(()))
-"""Iterators that can be copied: to look at a copy takes nothing from them."""
+"""Iterators that can be copied: looking at a copy does not consume the original."""
 
 _USED: WeakValueDictionary[int, Iterator[Any]] = WeakValueDictionary()
-"""Iterators that a batch was taken from, by identity: of another use they would give the rest
-alone. Neither they nor their batches are kept alive."""
+"""Iterators that a batch was taken from: used again, they would miss that batch. The set does
+not keep them or their batches alive."""
 
 
 class Batches(LocalStream):
-    """Record batches or tables of pyarrow, all with the columns of the first."""
+    """Record batches or tables of pyarrow, with the columns of the first."""
 
     def __init__(self, source: Iterable[Any]) -> None:
         self.once = isinstance(source, Iterator)
-        self._source: Any = source  # None once an iterator was read
+        self._source: Any = source  # None after an iterator was read
         self._first: Any = None
 
     @classmethod
@@ -229,7 +228,7 @@ class Batches(LocalStream):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names in the first batch, which is taken from its iterator, for this use of it."""
+        """The names in the first batch, which is taken from the iterator and kept for reading."""
         return tuple(self._peeked().schema.names)
 
     def count(self) -> int:
@@ -247,7 +246,7 @@ class Batches(LocalStream):
                 raise InputError(
                     "an iterator of batches",
                     "it is empty, or was used before",
-                    "make a new one for each use, of at least one batch",
+                    "make a new one for each use, with at least one batch",
                 )
             _check_arrow(first, 1)
             self._first = first
@@ -288,7 +287,7 @@ class Reader(LocalStream):
         if self._reader is None:
             raise _spent("a RecordBatchReader")
         reader, self._reader = _begun(self._reader), None
-        for batch in guarded(reader, "a RecordBatchReader", "check what it reads from"):
+        for batch in guarded(reader, "a RecordBatchReader", "check its source"):
             yield Batch(batch.select(list(columns)))
 
 
@@ -297,22 +296,22 @@ def _spent(what: str) -> InputError:
 
 
 def _begun(source: Iterable[Any]) -> Iterator[Any]:
-    """Return what gives the batches, and remember an iterator: it is never begun again."""
+    """Return an iterator over the batches, and remember it, so that it is never used again."""
     if not isinstance(source, Iterator):
         return iter(source)
     if _USED.get(id(source)) is source:
         raise InputError(
             "an iterator of batches",
-            "it was used before, if only by a call that was refused, so batches may be missing",
+            "it was used before, perhaps by a call that failed, so batches may be missing",
             "make a new one for each use, or pass a list of batches or the path of a file",
         )
     try:
         _USED[id(source)] = source
-    except TypeError:  # it has no room for a weak reference
+    except TypeError:  # it does not support weak references
         raise InputError(
             f"an iterator of type {type(source).__name__}",
-            "dpmic could not notice a second use",
-            "pass a generator, (batch for batch in batches), or a list",
+            "dpmic could not detect a second use of it",
+            "pass a generator, such as (batch for batch in batches), or a list",
         ) from None
     return source
 
@@ -325,20 +324,20 @@ def _check_arrow(batch: Any, number: int) -> None:
         refusal = InputError if number == 1 else UnreadableError
         raise refusal(
             f"batch {number} has type {type(batch).__name__}",
-            "rows in parts come as Arrow record batches",
-            "pass pyarrow RecordBatches or Tables; values of one column go in a list or an array",
+            "rows in parts must come as Arrow record batches",
+            "pass pyarrow RecordBatches or Tables; for one column of values, a list or an array",
         )
 
 
 def _check_same(schema: Any, first: Any, columns: Sequence[str], number: int) -> None:
-    """Refuse a batch whose wanted columns are not those of the first."""
+    """Refuse a batch whose wanted columns differ from those of the first."""
     for name in columns:
         where = f"batch {number}, column {safe_repr(name)}"
         if schema.names.count(name) != 1:
-            reason = "this batch does not have the column, or more than once"
+            reason = "this batch lacks the column, or has it more than once"
             remedy = "give every batch the columns of the first"
             raise RefusedValueError(where, reason, remedy, name)
         found, expected = schema.field(name).type, first.field(name).type
         if found != expected:
-            reason = f"its type is {found}, and {expected} in the first batch"
-            raise RefusedValueError(where, reason, "give every batch the types of the first", name)
+            reason = f"its type is {found}, but {expected} in the first batch"
+            raise RefusedValueError(where, reason, "give all batches the types of the first", name)

@@ -1,4 +1,4 @@
-"""Columns of arrays and frames in memory; bounds and people by name; frames of results."""
+"""Columns of arrays and frames in memory, bounds and people by name, and frames of results."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from dpmic.errors import (
 Missing = Literal["raise", "drop"]
 Domains = tuple[Domain | None, Domain | None]
 
-_LABELS = (int, np.integer, tuple)  # what pandas calls columns by, besides text
+_LABELS = (int, np.integer, tuple)  # pandas's labels of columns, besides text
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
     """Two columns of the same records, complete and finite, with their names.
 
-    A nominal one holds positions among its ``categories``.
+    A nominal column holds positions in its ``categories``.
     """
 
     x: NDArray[np.float64] = field(repr=False)
@@ -54,12 +54,12 @@ class Pair:
 
     @property
     def variables(self) -> tuple[Variable, Variable]:
-        """Both of them."""
+        """Both columns as variables."""
         x, y = map(Variable, (self.x, self.y), self.categories)
         return x, y
 
     def spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return where a figure draws the points: those of a category evenly around it."""
+        """Return where a figure draws the points: those of a category spread evenly around it."""
         x, y = (
             own.values
             if own.categories is None
@@ -71,9 +71,9 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Columns in memory that were found and not yet read, with what they are called.
+    """Columns in memory that were found but not yet read, with their names.
 
-    ``named``: whether each has a name of its own.
+    ``named`` says whether the names are the columns' own.
     """
 
     columns: tuple[Any, ...] = field(repr=False)
@@ -82,7 +82,7 @@ class Source:
 
     @cached_property
     def n(self) -> int:
-        """The number of records, for which no value is looked at; taken once, and then it holds."""
+        """The number of records, counted once, without looking at any value."""
         return _length(self.columns[0], self.names[0])
 
     def select(self, places: Sequence[int]) -> Source:
@@ -91,18 +91,25 @@ class Source:
         return replace(self, columns=columns, names=tuple(self.names[i] for i in places))
 
     def take(self, rows: NDArray[np.int64]) -> Source:
-        """Return the records at some positions, still not read."""
+        """Return the records at some positions, still unread; columns must have one length."""
+        for values, name in zip(self.columns, self.names, strict=True):
+            if _length(values, name) != self.n:
+                raise InputError(
+                    f"column {name}",
+                    "it does not hold a value for each record",
+                    "pass plain arrays",
+                )
         return replace(self, columns=tuple(_take(values, rows) for values in self.columns))
 
 
 def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> Source:
-    """Find columns, and look at nothing but labels; ``roles`` are what arguments are called."""
+    """Find columns by their labels only; ``roles`` are the names of the arguments."""
     if data is not None:
         frame, labels = _open(data)
         picked = [_pick(labels, wanted, role) for wanted, role in zip(columns, roles, strict=True)]
         texts = list(map(str, labels))
         for label in picked:
-            check_unique(str(label), texts.count(str(label)))  # 1 and "1" are called the same
+            check_unique(str(label), texts.count(str(label)))  # 1 and "1" have the same name
         return Source(tuple(frame[label] for label in picked), tuple(map(str, picked)), True)
     names = [series_name(values) for values in columns]
     called = (name or role for name, role in zip(names, roles, strict=True))
@@ -110,10 +117,10 @@ def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> 
 
 
 def find_all(data: Any, single: str | None = None) -> Source:
-    """Find every column of a frame, or of a matrix with a row for each record.
+    """Find all columns of a frame, or of a matrix with one row per record.
 
-    The columns of a matrix are called by their position, "0", "1" and so on. Where there may be a
-    ``single`` column, a series is one, and is called so if it has no name.
+    The columns of a matrix are named by position: "0", "1" and so on. If ``single`` is given, a
+    series is accepted as one column, with that name if it has none of its own.
     """
     if single is not None and _is_series(data):
         return Source((data,), (series_name(data) or single,), bool(series_name(data)))
@@ -121,11 +128,11 @@ def find_all(data: Any, single: str | None = None) -> Source:
         if data.ndim != 2 or not data.shape[1]:
             raise InputError(
                 f"an array of shape {data.shape}",
-                "a table has a row for each record and a column for each variable",
-                "pass an array with two axes",
+                "a table has one row per record and one column per variable",
+                "pass an array with two dimensions",
             )
         return Source(tuple(data.T), tuple(map(str, range(data.shape[1]))), False)
-    frame, labels = _open(data, "the table", "pass a DataFrame or a numpy array with two axes")
+    frame, labels = _open(data, "the table", "pass a DataFrame or a two-dimensional numpy array")
     if not labels:
         raise InputError("the table", "it has no columns", "pass a table with columns")
     for name, count in Counter(map(str, labels)).items():
@@ -139,15 +146,15 @@ def refuse_single(names: tuple[str, ...]) -> None:
     if count < 2:
         raise InputError(
             f"{count} column" + "s" * (not count),
-            "a pair has two columns",
-            "pass a table, and bounds where they are given, of at least two",
+            "a pair needs two columns",
+            "pass a table, and bounds if any are given, of at least two columns",
         )
 
 
 def read_all(
     source: Source, *, missing: Missing = "raise", categories: bool = True
 ) -> tuple[NDArray[np.float64], ...]:
-    """Read columns of numbers, all of one length; "drop" leaves NaN for the caller to drop."""
+    """Read columns of numbers, all of one length; with "drop", missing values stay NaN."""
     read = tuple(
         column(values, name, categories=categories)
         for values, name in zip(source.columns, source.names, strict=True)
@@ -161,7 +168,7 @@ def read_variables(
 ) -> tuple[Variable, ...]:
     """Read columns of any kind, all of one length, without privacy; "drop" leaves NaN.
 
-    Those with a domain are what it says.
+    A domain, if given, decides whether a column is numeric or nominal.
     """
     each = zip(source.columns, source.names, domains or [None] * len(source.names), strict=True)
     read = tuple(variable(*own) for own in each)
@@ -172,19 +179,19 @@ def read_variables(
 def _check_columns(
     read: Sequence[NDArray[np.float64]], names: tuple[str, ...], missing: Missing
 ) -> None:
-    """Refuse columns of different lengths, and missing values where they are not dropped."""
+    """Refuse columns of different lengths and, unless they are dropped, missing values."""
     for values, name in zip(read, names, strict=True):
         if values.size != read[0].size:
             raise InputError(
                 f"{names[0]}, {name}",
-                f"their lengths differ, {read[0].size} and {values.size}",
+                f"they differ in length: {read[0].size} and {values.size}",
                 "pass one value of each per record",
             )
-        gaps = np.flatnonzero(np.isnan(values))
-        if missing == "raise" and gaps.size:
+        if missing == "raise" and np.isnan(values).any():
+            gaps = np.flatnonzero(np.isnan(values))
             raise RefusedValueError(
                 name,
-                f"{gaps.size} of {values.size} values are missing, the first at position {gaps[0]}",
+                f"{gaps.size} of {values.size} values are missing, the first in row {gaps[0] + 1}",
                 with_code('pass `missing="drop"`, or correct them'),
                 name,
             )
@@ -193,15 +200,17 @@ def _check_columns(
 def read(source: Source, *, missing: Missing = "raise", domains: Domains | None = None) -> Pair:
     """Read two columns that were found; see :func:`pair` and :func:`column`."""
     x, y = read_variables(source, domains, missing=missing)
-    complete = ~(np.isnan(x.values) | np.isnan(y.values))
-    if complete.sum() < LEAST_RECORDS:
+    n = x.values.size
+    if missing == "drop":
+        complete = ~(np.isnan(x.values) | np.isnan(y.values))
+        if not complete.all():
+            x, y = x.at(complete), y.at(complete)
+    if x.values.size < LEAST_RECORDS:
         raise InputError(
-            f"{complete.sum()} of {x.values.size} records are complete",
+            f"{x.values.size} of {n} records are complete",
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
-    if not complete.all():
-        x, y = x.at(complete), y.at(complete)
     names = source.names[0], source.names[1]
     return Pair(x.values, y.values, names, (x.categories, y.categories))
 
@@ -216,9 +225,9 @@ def pair(
 ) -> Pair:
     """Read two columns of the same records into new arrays.
 
-    They are arrays or series, which are matched by position, or with `data`, any eager frame that
-    narwhals knows, labels. A `missing` value is an error, or drops its record. With `domains` the
-    columns are what these say.
+    They are arrays or series, matched by position, or labels of columns in `data`, an eager frame
+    of any library that narwhals knows. A `missing` value is an error, or drops its record.
+    `domains` are the possible ranges of the columns, if known.
 
     Examples
     --------
@@ -231,9 +240,9 @@ def pair(
 
 
 def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:
-    """Return the positions, among n, of the first rows of each person, in order: at most ``most``.
+    """Return the positions, among n, of each person's first ``most`` rows, in order.
 
-    Looks at nothing but the identifiers, of any hashable type; a missing one is refused.
+    Only the identifiers are looked at. They can be of any hashable type, and none may be missing.
     """
     name = "person"
     if data is not None:
@@ -242,13 +251,15 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
         name, person = str(label), frame[label]
     if _length(person, name) != n:
         raise InputError(
-            f"column {name}", "it does not have a value for each row", "pass one for each record"
+            f"column {name}", "it needs one value per row", "pass one value for each record"
         )
     used: Counter[Hashable] = Counter()
     kept = []
     for row, value in enumerate(plain_values(person, name)):
         if is_missing(value):
-            raise InputError(f"column {name}", "a row belongs to nobody", "give every row a person")
+            raise InputError(
+                f"column {name}", "a row does not say whose it is", "give every row a person"
+            )
         if isinstance(value, bytes):
             value = value.decode(errors="surrogateescape")
         if isinstance(value, str):
@@ -260,7 +271,7 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
 
 
 def _length(values: Any, name: str) -> int:
-    """Return how many values there are, without looking at any."""
+    """Return the number of values, without looking at any."""
     if isinstance(values, str):
         raise not_a_column(values, name)
     try:
@@ -270,7 +281,7 @@ def _length(values: Any, name: str) -> int:
 
 
 def _take(values: Any, rows: NDArray[np.int64]) -> Any:
-    """Return the values at some positions, in the same engine where that has a way."""
+    """Return the values at some positions, with the engine's own method if it has one."""
     import narwhals as nw
 
     if isinstance(values, (list, tuple, range)):
@@ -278,11 +289,13 @@ def _take(values: Any, rows: NDArray[np.int64]) -> Any:
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return series[rows.tolist()].to_native()
+    if isinstance(values, np.ndarray):
+        return values[rows]  # take would flatten a matrix, which is refused later
     return values.take(rows) if hasattr(values, "take") else np.asarray(values)[rows]
 
 
 def _is_series(data: Any) -> bool:
-    """Tell whether this is a column of any engine; arrays are tables."""
+    """Return whether this is a column of any engine; arrays count as tables."""
     import narwhals as nw
 
     native = nw.to_native(data, pass_through=True)
@@ -305,7 +318,7 @@ def check_unique(name: str, count: int) -> None:
 
 
 def series_name(values: Any) -> str:
-    """Return what a series is called; nothing for what has no name."""
+    """Return the name of a series, or an empty text if it has none."""
     name = getattr(values, "name", None)
     return str(name) if isinstance(name, (str, int, tuple)) else ""
 
@@ -328,9 +341,7 @@ def _open(
         return frame, list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
     what = f"{role} has type {type(frame).__name__}"
     if isinstance(frame, os.PathLike) or (isinstance(frame, str) and os.path.exists(frame)):
-        raise InputError(
-            what, "this needs records in memory, and was given a path", "read it first"
-        )
+        raise InputError(what, "this needs records in memory, not a path", "read the file first")
     if isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame):
         remedy = "collect them first: .collect(), .compute(), .toPandas() or .arrow()"
         raise InputError(what, "its rows are not computed yet", remedy)
@@ -338,7 +349,7 @@ def _open(
 
 
 def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
-    """Return the one label that equals `wanted`."""
+    """Return the only label that equals `wanted`."""
     found = [
         label
         for label in labels
@@ -358,46 +369,46 @@ def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:
 
 
 class Columns(Protocol):
-    """Columns by name, in memory or not."""
+    """Columns with names, in memory or not."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are called."""
+        """The names of the columns."""
 
     def select(self, places: Sequence[int]) -> Self:
-        """Return some of them."""
+        """Return some of the columns."""
 
 
 Chosen = TypeVar("Chosen", bound=Columns)
 
 
 class Unlisted(tuple[str, ...]):
-    """Names that errors do not list: those of a text are its first line, and may be a record."""
+    """Names that errors do not list: a text file's first line may be a record."""
 
 
 def bounded(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Interval, ...]]:
-    """Return the columns that have bounds, with these; no value is looked at.
+    """Return the columns that have bounds, with their bounds; no value is looked at.
 
-    Bounds by name choose exactly the columns they name, in the order of the table; a sequence
-    has an interval for each column.
+    Bounds by name select the columns they name, in the order of the table. A sequence needs one
+    interval per column.
     """
-    chosen, given = _chosen(source, bounds)
+    chosen, given = _with_bounds(source, bounds)
     return chosen, tuple(map(_validate.interval, given, chosen.names))
 
 
 def with_domains(source: Chosen, bounds: Any) -> tuple[Chosen, tuple[Domain, ...]]:
-    """Return the same where a column may have a list of categories instead of an interval."""
-    chosen, given = _chosen(source, bounds)
+    """Return the same, where a column may have a list of categories instead of bounds."""
+    chosen, given = _with_bounds(source, bounds)
     return chosen, tuple(map(_validate.domain, given, chosen.names))
 
 
-def _chosen(source: Chosen, bounds: Any) -> tuple[Chosen, list[Any]]:
-    """Return the columns that have bounds, and what was given for each."""
+def _with_bounds(source: Chosen, bounds: Any) -> tuple[Chosen, list[Any]]:
+    """Return the columns that have bounds, and the bounds of each as given."""
     names = source.names
     if isinstance(bounds, Mapping):
         given = {position(name, names, "bounds of"): ends for name, ends in bounds.items()}
         if len(given) < len(bounds):
-            reason = "two of its names mean one column"
+            reason = "two of the names mean the same column"
             raise ParameterError("bounds", reason, "name each column once")
     else:
         given = dict(enumerate(_in_order(bounds, len(names))))
@@ -406,9 +417,9 @@ def _chosen(source: Chosen, bounds: Any) -> tuple[Chosen, list[Any]]:
 
 
 def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column") -> int:
-    """Return where a column is; one without a text for a name is called by its position.
+    """Return the position of a column; a column whose name is not text is named by position.
 
-    An error calls it by its ``role``, and says that there is no such ``what``.
+    Errors call the name by its ``role``, and the kind of thing it names ``what``.
     """
     called = str(wanted) if isinstance(wanted, str | int | np.integer | tuple) else None
     if called in names:
@@ -425,25 +436,25 @@ def position(wanted: Any, names: tuple[str, ...], role: str, what: str = "column
 
 
 def _in_order(bounds: Any, width: int) -> Sequence[Any]:
-    """Return an interval for each column."""
+    """Return one interval per column."""
     members = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
     if not isinstance(members, Sequence) or isinstance(members, str):
         raise ParameterError(
             f"bounds = {safe_repr(bounds)}",
-            "every column that takes part needs bounds, from what it means",
-            "pass {'age': (0, 120), ...}, or one interval for each column",
+            "every column that takes part needs bounds, from domain knowledge",
+            "pass {'age': (0, 120), ...}, or one interval per column",
         )
     if len(members) == 2 and all(isinstance(end, int | float) for end in members):
         raise ParameterError(
             f"bounds = {safe_repr(bounds)}",
-            "this is one interval, and every column needs its own",
+            "this is one interval, but every column needs one",
             f"pass [{safe_repr(tuple(members))}] * {width}, or {{'age': (0, 120), ...}}",
         )
     if len(members) != width:
         raise ParameterError(
             f"bounds of {len(members)} columns",
             f"the table has {width}",
-            "pass one interval for each column, or {'age': (0, 120), ...} for some",
+            "pass one interval per column, or {'age': (0, 120), ...} for some of them",
         )
     return members
 
@@ -452,9 +463,9 @@ Backend = Literal["pandas", "polars", "pyarrow"]
 
 
 def build(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
-    """Return a frame of plain values, by default of the first backend that is installed.
+    """Return a frame of plain values, by default of the first installed backend.
 
-    pyarrow always is.
+    pyarrow is always installed.
     """
     import narwhals as nw
 

@@ -1,6 +1,6 @@
-"""Text to exact numbers.
+"""Convert text to exact numbers.
 
-docs/decisions/0018-one-reader.md has the table of cases.
+docs/decisions/0018-one-reader.md lists the rules case by case.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from dpmic.data._arrow import words
 from dpmic.data._columns import LARGEST_EXACT, MISSING
-from dpmic.data._dialect import GAPS, WITH_COMMA, said
+from dpmic.data._dialect import GAPS, WITH_COMMA, option_of
 from dpmic.errors import RefusedValueError, safe_repr
 
 BOOLEANS = ("false", "true")
@@ -25,14 +25,14 @@ DATES = "dates and durations are not numbers"
 
 
 class Numbers:
-    """One column of text that is all numbers or all true and false, converted batch by batch.
+    """A text column of only numbers or only booleans, converted batch by batch.
 
-    pyarrow would guess the type from the beginning of the first file, and round integers beyond
-    2**53. Errors of a ``private`` column name the column alone. A column without any number is
-    not refused at once, so that all such columns can be named together: ``refused`` says why.
+    pyarrow would guess the type from the start of the first file, and would round integers beyond
+    2**53. Errors about a ``private`` column name only the column. A column without any number is
+    not refused at once, so that one error can name all such columns; ``refused`` gives the reason.
     """
 
-    kinds: ClassVar[dict[str, Cast]]  # below, where they are defined
+    kinds: ClassVar[dict[str, Cast]]  # set below, after the functions
 
     def __init__(self, name: str, *, private: bool, decimal: str = ".") -> None:
         self.name = name
@@ -42,7 +42,7 @@ class Numbers:
         self.refused: str | None = None
 
     def convert(self, texts: Any, place: str, before: int) -> Any:
-        """Return a batch as float64; ``before`` is how many records of the text came before it."""
+        """Return a batch as float64; ``before`` is the number of records above it in the file."""
         import pyarrow as pa
 
         plain = trimmed(texts)
@@ -72,23 +72,23 @@ class Numbers:
             if len(digits) > DIGITS or int(digits) > LARGEST_EXACT:
                 raise RefusedValueError(
                     self._what(place),
-                    "it holds integers that float64 would round",
+                    "it has integers that float64 would round",
                     "pass their ranks, or write them as floats",
                     self.name,
                 )
 
     def _refuse(self, texts: Any, place: str, before: int) -> None:
-        """Refuse the first value that is not of the column's kind, found by halving."""
+        """Refuse the first value of another kind than the column, found by bisection."""
         if self.private:
             remedy = (
                 "convert it to numbers, pass "
-                + said("decimal", ",")
+                + option_of("decimal", ",")
                 + " if it has decimal commas, "
-                + said("na", "unknown")
-                + " if it has its own words for what is missing, list its categories if it is "
+                + option_of("na", "unknown")
+                + " if it has other spellings of a missing value, list its categories if it is "
                 "nominal, or leave the column out"
             )
-            reason = "it holds something that is not a number"
+            reason = "it has a value that is not a number"
             raise RefusedValueError(self._what(place), reason, remedy, self.name)
         present = without(texts, GAPS).drop_null().to_pylist()
         if self._kind is None and not any(map(is_value, present)):
@@ -100,7 +100,7 @@ class Numbers:
     def _refuse_first(
         self, texts: Any, place: str, before: int, kind: str, other: str, remedy: str = ""
     ) -> None:
-        """Name the first value that is not of a kind, without privacy."""
+        """Refuse the first value of another kind and show it; not for private columns."""
         cast = self.kinds[kind]
 
         def refused(first: Any) -> bool:
@@ -109,12 +109,12 @@ class Numbers:
         rows = range(len(texts))
         first = bisect.bisect_left(rows, True, key=lambda row: refused(texts[: row + 1]))
         value = texts[first].as_py()
-        meant = said("na", value if len(value) < 20 else "...")
-        remedy = remedy or "correct it, or if it means that a value is missing, pass " + meant
+        meant = option_of("na", value if len(value) < 20 else "...")
+        remedy = remedy or "correct it or, if it means a missing value, pass " + meant
         if self.decimal == "." and WITH_COMMA.fullmatch(value):
-            remedy = "if it has a decimal comma, pass " + said("decimal", ",")
+            remedy = "if it has a decimal comma, pass " + option_of("decimal", ",")
         raise RefusedValueError(
-            f"{self._what(place)}, row {before + first + 1} below the header",
+            f"{self._what(place)}, row {before + first + 1}",
             f"{safe_repr(value)} is {other}",
             remedy,
             self.name,
@@ -126,15 +126,15 @@ class Numbers:
 
 
 def is_record(names: Sequence[str]) -> bool:
-    """Tell whether a first line is a record: values, and no name among them."""
+    """Return whether a first line is a record: it has values, and no names."""
     return all(map(is_value, names)) and any(name.strip() not in MISSING for name in names)
 
 
 def trimmed(texts: Any, na: Sequence[str] = (), *, usual: bool = True) -> Any:
-    """Return texts without spaces around them; nothing, ``NA``, ``null`` and the like are missing.
+    """Return texts without surrounding spaces; empty ones, ``NA``, ``null`` and so on are missing.
 
-    ``na`` are further spellings of that; without the ``usual`` ones only these and nothing are.
-    Each depends on its own record alone.
+    ``na`` lists further spellings of a missing value. With ``usual=False`` only these and the empty
+    text are missing. Each result depends on its own record alone.
     """
     from pyarrow import compute
 
@@ -143,7 +143,7 @@ def trimmed(texts: Any, na: Sequence[str] = (), *, usual: bool = True) -> Any:
 
 
 def without(texts: Any, spellings: Iterable[str]) -> Any:
-    """Return texts in which some spellings are missing values."""
+    """Return texts in which some spellings are replaced by nulls."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -152,12 +152,12 @@ def without(texts: Any, spellings: Iterable[str]) -> Any:
 
 
 def cast_numbers(texts: Any, decimal: str = ".") -> Any:
-    """Return texts as numbers, or None if one of them is not; ``-`` and the like are missing."""
+    """Return texts as numbers, or None if one is not a number; ``-`` and the like are missing."""
     import pyarrow as pa
     from pyarrow import compute
 
     written = without(texts, GAPS)
-    if decimal == ",":  # a point would be one between thousands
+    if decimal == ",":  # then a point would separate thousands
         written = compute.replace_substring(written, ".", "_")
         written = compute.replace_substring(written, ",", ".")
     try:
@@ -167,7 +167,7 @@ def cast_numbers(texts: Any, decimal: str = ".") -> Any:
 
 
 def _booleans(texts: Any, _decimal: str = ".") -> Any:
-    """Return true and false as 1 and 0, or None if a text is neither."""
+    """Return texts as 1 for true and 0 for false, or None if one is neither."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -176,11 +176,11 @@ def _booleans(texts: Any, _decimal: str = ".") -> Any:
     return None if known.null_count > written.null_count else compute.cast(known, pa.float64())
 
 
-Numbers.kinds = {"numbers": cast_numbers, "booleans": _booleans}  # in the order of trying
+Numbers.kinds = {"numbers": cast_numbers, "booleans": _booleans}  # tried in this order
 
 
 def is_value(text: str) -> bool:
-    """Tell whether a text is a number, true or false, or a missing value."""
+    """Return whether a text is a number, a boolean, or a missing value."""
     plain = text.strip()
     if plain in MISSING | GAPS or plain.lower() in BOOLEANS:
         return True
@@ -188,4 +188,4 @@ def is_value(text: str) -> bool:
         float(plain.replace(",", ".", 1))
     except ValueError:
         return False
-    return "_" not in plain  # which Python allows between digits
+    return "_" not in plain  # Python allows underscores between digits

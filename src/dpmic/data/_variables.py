@@ -1,7 +1,7 @@
-"""A column as a variable without privacy: numbers, or categories that are found in it.
+"""A column as a variable, without privacy: numbers, or categories found in the data.
 
-Whether a column is nominal is decided by its type; text, booleans and categories without an order
-are. Nothing private may use this: there the categories are given (``_columns.coded``).
+The type of a column decides: text, booleans and unordered categories are nominal. Private code
+must not use this; there the categories are given (``_columns.coded``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic._validate import BOOLEANS, MAX_CATEGORIES, Categories, Domain, label
-from dpmic.data._arrow import is_float, truths, words
+from dpmic.data._arrow import booleans, is_float, words
 from dpmic.data._columns import (
     LEAST_RECORDS,
     MISSING,
@@ -27,16 +27,16 @@ from dpmic.data._columns import (
 from dpmic.errors import InputError, safe_repr
 
 NAMES = (str, bytes, enum.Enum)
-TRUTHS = (bool, np.bool_)
+BOOLEAN_TYPES = (bool, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A column that was read: numbers, or positions among categories; NaN where one is missing."""
+    """A column that was read: numbers, or positions among categories; NaN means missing."""
 
     values: NDArray[np.float64]
     categories: Categories | None = None
-    fixed: bool = False  # whether the categories are these, whichever of them occur
+    fixed: bool = False  # whether categories are kept even if none of the records has them
 
     def at(self, rows: NDArray[Any]) -> Variable:
         """Return some records, with the categories that occur among them."""
@@ -49,7 +49,7 @@ class Variable:
 
 
 def variable(values: Any, name: str, domain: Domain | None = None) -> Variable:
-    """Read a column; ``domain`` says what it can be, where that is known.
+    """Read a column; ``domain`` is its possible range, if known.
 
     Examples
     --------
@@ -67,18 +67,18 @@ def variable(values: Any, name: str, domain: Domain | None = None) -> Variable:
 
 
 def gaps(values: Any) -> NDArray[np.bool_]:
-    """Return which values of a column of a pyarrow table are missing."""
+    """Return which values of a pyarrow column are missing."""
     from pyarrow import compute, types
 
     absent = compute.is_null(values, nan_is_null=types.is_floating(values.type))
     if types.is_string(values.type) or types.is_large_string(values.type):
         known = words(sorted(MISSING), values.type)
         absent = compute.or_(absent, compute.is_in(compute.utf8_trim_whitespace(values), known))
-    return truths(absent.combine_chunks())
+    return booleans(absent.combine_chunks())
 
 
 def no_variable(values: Any, name: str) -> str:
-    """Say why a column of a pyarrow table is rarely a variable, or nothing: an id, or free text.
+    """Return why a column is probably an identifier or free text; an empty text if it is not.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def no_variable(values: Any, name: str) -> str:
 
 
 def is_nominal(values: Any) -> bool:
-    """Tell whether a column has categories without an order, by its type."""
+    """Return whether the type of a column is nominal."""
     if isinstance(values, list | tuple):
         return _are_names(values)
     if isinstance(values, np.ndarray):
@@ -117,23 +117,23 @@ def is_nominal(values: Any) -> bool:
     if not nw.dependencies.is_into_series(native):
         return False
     dtype = nw.from_native(native, series_only=True).dtype
-    if isinstance(dtype, nw.Enum):  # ordered categories of pandas, too
+    if isinstance(dtype, nw.Enum):  # includes ordered categories of pandas
         return hasattr(native, "to_physical")
     if isinstance(dtype, nw.Object):
         return _are_names(native)
-    own = native.type if hasattr(native, "type") else native.dtype  # pyarrow says type
+    own = native.type if hasattr(native, "type") else native.dtype  # pyarrow calls it type
     return dtype in (nw.String, nw.Boolean, nw.Categorical) and not getattr(own, "ordered", False)
 
 
 def _are_names(values: Any) -> bool:
-    """Tell whether values are all text, or all true and false, besides missing ones."""
+    """Return whether all values are text, or all are booleans, apart from missing ones."""
     kinds = {type(value) for value in values if isinstance(value, str) or not is_missing(value)}
-    same = (all(issubclass(kind, own) for kind in kinds) for own in (NAMES, TRUTHS))
+    same = (all(issubclass(kind, own) for kind in kinds) for own in (NAMES, BOOLEAN_TYPES))
     return bool(kinds) and any(same)
 
 
 def _nominal(values: Any, name: str) -> Variable:
-    """Find the categories of a column, in the order of their names."""
+    """Find the categories of a column, ordered by name."""
     known: dict[Any, str | None] = {}
     texts = []
     each = values if isinstance(values, list | tuple | np.ndarray) else plain_values(values, name)
@@ -144,16 +144,16 @@ def _nominal(values: Any, name: str) -> Variable:
     if not texts:
         raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
     labels = sorted({text for text in known.values() if text is not None})
-    truths = set(labels) <= set(BOOLEANS)
-    if truths:
+    boolean = set(labels) <= set(BOOLEANS)
+    if boolean:
         labels = list(BOOLEANS)
     if len(labels) > MAX_CATEGORIES:
         raise InputError(
             f"column {safe_repr(name)}",
-            f"it has {len(labels):,} different texts, and a variable at most {MAX_CATEGORIES}",
-            'leave it out, or group rare values under a name such as "other"',
+            f"it has {len(labels):,} different texts, but a variable has at most {MAX_CATEGORIES}",
+            'leave it out, or merge rare values into a category such as "other"',
         )
     codes: dict[str | None, float] = {text: float(i) for i, text in enumerate(labels)}
     codes[None] = np.nan
     numbers = np.array([codes[text] for text in texts])
-    return Variable(numbers, Categories(tuple(labels)), fixed=truths)
+    return Variable(numbers, Categories(tuple(labels)), fixed=boolean)

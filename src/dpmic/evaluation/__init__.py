@@ -1,1 +1,1 @@
-"""The paper's evaluation, done again and extended. Its noise is seeded and simulated."""
+"""The paper's evaluation, reproduced and extended. All noise here is simulated, with a seed."""

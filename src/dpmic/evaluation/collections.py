@@ -1,9 +1,8 @@
 """The paper's three collections of real data sets, read from the folder ``DPMIC_DATA``.
 
-The bounds are the paper's: the least and the largest value of the data, moved apart by a
-hundredth of their distance. They look at the data, so they are **not private**. They exist in
-this evaluation alone, because the printed figures were made with them; a release takes bounds
-that were fixed beforehand.
+Bounds follow the paper: the smallest and largest value of the data, each moved outwards by a
+hundredth of their distance. They depend on the data, so they are **not private**. They exist only
+here, because the printed figures were made with them; a release needs bounds fixed beforehand.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ DROPPED: Mapping[str, str] = MappingProxyType(
 """The columns of the baseball table that are not performance statistics, and what they are.
 
 The paper counts 129 "performance-related statistics" and does not list them. The table has 134
-columns; these five come first, and the 129 after them, from ``G`` to ``OBI%``, are all kept. The
-paper may have counted otherwise (``SALARY`` in and the constant ``PA_PR`` out are 129 as well);
-then 128 of its 8256 data sets are not ours.
+columns. These five come first, and the 129 after them, from ``G`` to ``OBI%``, are all kept. The
+paper may have counted otherwise (with ``SALARY`` and without the constant ``PA_PR`` there are 129
+too); then 128 of its 8256 data sets are not among these.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DataPair:
-    """One data set: two columns, and the bounds that the paper gives them."""
+    """One data set: two columns, and the bounds that the paper uses for them."""
 
     label: str
     x: Floats
@@ -57,7 +56,7 @@ class DataPair:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One variable of a collection: its name, its values and their interval."""
+    """One variable of a collection: its name, its values and its interval."""
 
     name: str
     values: Floats
@@ -68,7 +67,7 @@ class Column:
 class Collection:
     """Data sets of n records each; ``collection[i]`` is a :class:`DataPair`.
 
-    ``pairs`` are the places of x and y in ``columns``.
+    ``pairs`` are the positions of x and y in ``columns``.
     """
 
     name: str
@@ -93,15 +92,15 @@ def folder() -> Path:
     Raises
     ------
     InputError
-        If one of the tables is not there. It names the folder, the tables and ``DPMIC_DATA``.
+        If a table is missing. The message names the folder, the tables and ``DPMIC_DATA``.
     """
     place = Path(os.environ.get("DPMIC_DATA") or "../shared/data")
     absent = [name for name in FILES if not (place / name).is_file()]
     if absent:
         raise InputError(
             f"data folder {place}",
-            f"it has no {' and no '.join(absent)}, and the real data cannot be evaluated without",
-            f"set DPMIC_DATA to a folder that holds {' and '.join(FILES)}",
+            f"it has no {' and no '.join(absent)}, which the evaluation on real data needs",
+            f"set DPMIC_DATA to a folder that contains {' and '.join(FILES)}",
         )
     return place
 
@@ -109,8 +108,8 @@ def folder() -> Path:
 def spellman23() -> Collection:
     """Return the time series of each gene: 4381 data sets of n = 23.
 
-    x is the place in the series, 1 to 23, within [0, 24]; y is the gene's own series, within
-    its own bounds.
+    x is the position in the series, 1 to 23, with bounds [0, 24]; y is the gene's series, with its
+    own bounds.
     """
     table = _spellman()
     genes = tuple(_bounded(name, row) for name, row in zip(table.rows, table.values, strict=True))
@@ -121,7 +120,7 @@ def spellman23() -> Collection:
 
 
 def spellman4381() -> Collection:
-    """Return all pairs of time points: 253 data sets of n = 4381, all within the same bounds."""
+    """Return all pairs of time points: 253 data sets of n = 4381, all with the same bounds."""
     table = _spellman()
     interval = _widened(table.values)
     columns = tuple(
@@ -134,10 +133,10 @@ def spellman4381() -> Collection:
 def baseball() -> Collection:
     """Return all pairs of statistics of the players: 8256 data sets of n = 337.
 
-    Every statistic has its own bounds. Which of the table's columns are statistics is said at
-    :data:`DROPPED`; no value is missing. One statistic, ``PA_PR``, is zero for every player. The
-    paper's recipe gives it an interval without width; ours is [-1, 1]. Its 128 data sets stay in:
-    without privacy each scores zero, whatever the grid is.
+    Every statistic has its own bounds, and no value is missing. :data:`DROPPED` lists the columns
+    that are not statistics. One statistic, ``PA_PR``, is zero for every player. The paper's recipe
+    gives it an interval of width 0; here it has [-1, 1]. Its 128 data sets are kept: without
+    privacy each scores zero on any grid.
     """
     table = _read("baseball.csv", leave_out=tuple(DROPPED))
     named = zip(table.header, table.values.T, strict=True)
@@ -162,14 +161,14 @@ def _bounded(name: str, values: Floats) -> Column:
 
 
 def _widened(values: Floats) -> Interval:
-    """Return the range of the values, a hundredth longer at both ends; not private."""
+    """Return the range of the values, widened by a hundredth at both ends; not private."""
     low, high = float(values.min()), float(values.max())
-    more = (high - low) / 100 if high > low else 1.0  # a constant needs an interval as well
+    more = (high - low) / 100 if high > low else 1.0  # a constant needs an interval too
     return low - more, high + more
 
 
 def _frozen(values: Floats) -> Floats:
-    """Return a copy in one piece that cannot be written to: data sets share their columns."""
+    """Return a contiguous read-only copy: data sets share their columns."""
     copy = np.array(values)
     copy.setflags(write=False)
     return copy
@@ -177,7 +176,7 @@ def _frozen(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """Numbers with the names of their columns and, from the file's first column, of the rows."""
+    """Numbers with the names of their columns and, from the file's first column, of their rows."""
 
     header: tuple[str, ...]
     rows: tuple[str, ...]
@@ -185,12 +184,12 @@ class _Table:
 
 
 def _spellman() -> _Table:
-    """Read the genes in rows and the time points in columns."""
+    """Read the table with genes as rows and time points as columns."""
     return _read("spellman.csv", leave_out=("time",))
 
 
 def _read(name: str, leave_out: tuple[str, ...]) -> _Table:
-    """Read a table of finite numbers, without the columns that are left out."""
+    """Read a table of finite numbers, without some columns."""
     path = folder() / name
     with path.open(newline="", encoding="utf-8") as file:
         header, *body = list(csv.reader(file)) or [[]]
@@ -205,5 +204,5 @@ def _read(name: str, leave_out: tuple[str, ...]) -> _Table:
     except (ValueError, IndexError):
         values = np.full((1, 1), np.nan)
     if not body or not np.isfinite(values).all():
-        raise InputError(f"{path}", "a statistic in it is missing or no finite number", REMEDY)
+        raise InputError(f"{path}", "it has a missing or infinite statistic", REMEDY)
     return _Table(tuple(header[place] for place in kept), tuple(row[0] for row in body), values)

@@ -1,7 +1,7 @@
-"""Convergence to MIC*, which the paper proves and does not draw.
+"""Convergence to MIC*, which the paper proves but does not plot.
 
-The bridge is the range-equicharacteristic matrix of the distribution itself: as n grows the
-sample's matrix comes to it, and as B grows its largest entry comes to MIC*.
+The link is the range-equicharacteristic matrix of the distribution itself: as n grows, the
+sample's matrix converges to it, and as B grows, its largest entry converges to MIC*.
 docs/consistency.md says what is proved and what is measured.
 """
 
@@ -33,7 +33,7 @@ RELATIONSHIPS = {
     "F17, a step": 17,
     "F21, a needle": 21,
 }
-"""Label and number. F17 and F21 happen within few of the cells of equal width."""
+"""Label and number. F17 and F21 change within only a few cells of equal width."""
 
 R_SQUARED = 0.7
 ALPHA = 0.45
@@ -41,17 +41,17 @@ ALPHA = 0.45
 
 C = 5.0
 DRAWS = 50
-"""Draws of a mechanism's noise on every sample."""
+"""Noise draws of a mechanism per sample."""
 
 LAPLACE = {"micr-lap eps=1": 1.0, "micr-lap eps=0.1": 0.1}
 """Statistic and epsilon."""
 
 GEOMETRIC = "micr-geom eps=1 (not eps-DP)"
 GEOMETRIC_DRAWS = 10
-"""Fewer: the published mechanism must search anew for every draw."""
+"""The same for the published mechanism; fewer, because it repeats its search for every draw."""
 
 FITTED = 1000
-"""A line is fitted from this n on: the theorems hold for n that are large enough."""
+"""Lines are fitted from this n on: the theorems hold for sufficiently large n."""
 
 QUICK = {100: 3, 1000: 3, 10_000: 3}
 FULL = {
@@ -69,7 +69,7 @@ FULL = {
 
 
 class Rate(NamedTuple):
-    """A difference between two matrices: where it is kept, and that it is O(n^exponent log n)."""
+    """A difference between two matrices: its key, and the exponent in O(n^exponent log n)."""
 
     result: str
     exponent: float
@@ -96,7 +96,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Work:
-    """One relationship at one n, and how often it is sampled."""
+    """One relationship at one n, and the number of its samples."""
 
     label: str
     distribution: NoisyFunction
@@ -110,16 +110,16 @@ class Work:
 
     @property
     def published(self) -> Perturbed:
-        """MICr-Geom, with the c = 1 that it was tuned to."""
+        """MICr-Geom, with the c = 1 for which it was tuned."""
         return Perturbed("micr-geom", 1.0, self.choice.B, 1.0)
 
     def population(self) -> Task:
-        """Ask for the matrix of the distribution."""
+        """Return the task that computes the matrix of the distribution."""
         name, choice = self.distribution.name, self.choice
         return Task(f"range_matrix|{name}|{choice}", _population, (self.distribution, choice))
 
     def sampled(self, population: Floats) -> Task:
-        """Ask for the samples; the population's matrix follows from what the key names."""
+        """Return the task for the samples; its key determines the population's matrix too."""
         parts = (self.distribution.name, self.n, self.iterations, self.choice)
         noise = (LAPLACE, DRAWS, self.published, GEOMETRIC_DRAWS)
         return Task(
@@ -128,28 +128,28 @@ class Work:
 
 
 def measure(run: Run, quick: bool, *, plan: Mapping[int, int] | None = None) -> tuple[Table, Table]:
-    """Measure how MICr and its private versions come to MIC*, and how fast.
+    """Measure how MICr and its private versions converge to MIC*, and how fast.
 
     Parameters
     ----------
     run : Run
         Where results are kept.
     quick : bool
-        A few n and iterations, or all.
+        Whether to measure only a few n and iterations.
     plan : mapping, optional
-        Iterations for each n instead, for at least two n of 1000 or more.
+        Iterations for each n instead; at least two n must be 1000 or more.
 
     Returns
     -------
     consistency : list of dict
-        For each relationship, n and statistic: B, the mean and the 10% and 90% quantiles over
-        all samples and draws of noise (None for the population, which does not vary), MIC*
-        and the mean distance from it.
+        For each relationship, n and statistic: B; the mean and the 10% and 90% quantiles over all
+        samples and noise draws (None for the population, which does not vary); MIC* and the mean
+        distance from it.
     error_rate : list of dict
         For each relationship, n and two matrices ``compared``: the largest difference of an
-        entry, in the mean over samples and draws; the line fitted to it (None for the n
-        below 1000, which it leaves out) and its slope on logarithmic axes; the exponent in
-        O(n^exponent log n), which is proved of it; and that in words.
+        entry, averaged over samples and draws; the fitted line (None below n = 1000, where
+        nothing is fitted) and its slope on log axes; the proved exponent in O(n^exponent log n);
+        and the theorem in words.
     """
     sizes = plan or (QUICK if quick else FULL)
     distributions = {label: noisy(i, R_SQUARED) for label, i in RELATIONSHIPS.items()}
@@ -176,7 +176,7 @@ def _population(_: np.random.Generator, distribution: NoisyFunction, choice: Cho
 
 
 def _sampled(rng: np.random.Generator, work: Work, population: Floats) -> Arrays:
-    """Return MICr and its deviation [iteration]; private values, what noise adds [.., draw]."""
+    """Return MICr and its deviation [iteration]; private values and their deviation [.., draw]."""
     scores, deviations, published, added = [], [], [], []
     for _ in range(work.iterations):
         points = work.distribution.sample(work.n, rng)
@@ -215,7 +215,7 @@ def _rows(work: Work, limit: float, sample: Arrays, star: float) -> Iterator[dic
 
 
 def _rates(works: Sequence[Work], samples: Sequence[Arrays]) -> Iterator[dict[str, Any]]:
-    """Yield the mean differences of each relationship, with a line through those of large n."""
+    """Yield the mean differences of each relationship, with a line fitted at large n."""
     for compared, proved in COMPARED.items():
         for label in dict.fromkeys(work.label for work in works):
             measured = {

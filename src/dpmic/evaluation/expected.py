@@ -1,9 +1,9 @@
-"""How far a default release is from MIC*: the table behind :func:`dpmic.plan`.
+"""The distance of a default release from MIC*: the table behind :func:`dpmic.plan`.
 
 Every n and epsilon is simulated with the grids, the noise and the calibration that a release
-without options has there. Errors are weighted as in WSUM, over all distributions. Only MICr is
-scored on linear axes alone: on all scales it takes sixteen times as long, and on relationships
-that fill their bounds, as these do, it scores nearly the same.
+without options has. Errors are weighted as in WSUM, over all distributions. Only MICr is scored on
+linear axes alone: on all scales it takes sixteen times as long, and on relationships that fill
+their bounds, as these do, it scores nearly the same.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from dpmic.privacy import CappedLaplace, MICeLaplace, MICrGeometric, MICrLaplace
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 1000.0)
-"""The last leaves as good as no noise: what no epsilon can mend."""
+"""The last is practically noiseless: it shows the errors that no epsilon can reduce."""
 LEVEL = 0.9
-"""Beside the mean, the error that this share of releases does not exceed."""
+"""The share of releases whose error does not exceed the reported upper quantile."""
 DRAWS = 200
-"""Equally likely parts of the noise, each of which its mean stands for."""
+"""The number of equally likely parts of the noise, each represented by its mean."""
 SPARING = 4
-"""Noise in counts must be drawn and searched each time: so many times fewer samples serve."""
+"""Noisy counts must be searched again for each draw, so they get so many times fewer samples."""
 DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """What is simulated: which distributions, and for each n how many samples of each."""
+    """What is simulated: the distributions, and for each n the number of samples of each."""
 
     distributions: tuple[NoisyFunction, ...]
     epsilon: tuple[float, ...]
@@ -59,7 +59,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What releases of one mechanism at one n and epsilon are: [distribution, sample, draw]."""
+    """Releases of one mechanism at one n and epsilon: [distribution, sample, draw]."""
 
     mechanism: str
     epsilon: float
@@ -85,7 +85,7 @@ class _Default:
         return cls(mechanism.name, epsilon, choice, setting.noise.scale, setting.calibration)
 
     def outcomes(self, scores: Floats) -> Outcomes:
-        """Put every part of the noise on every score [distribution, sample]."""
+        """Add every part of the noise to every score [distribution, sample]."""
         values = np.clip(scores[..., None] + self.scale * strata(DRAWS), 0.0, 1.0)
         estimates = self.calibration.estimate(values, self.scale)
         return Outcomes(self.mechanism, self.epsilon, values, estimates)
@@ -99,7 +99,7 @@ MATRICES: tuple[Kind, ...] = (
 CAPPED: tuple[Kind, ...] = (
     lambda epsilon: CappedLaplace(epsilon, SQUARE, allow_large_epsilon=True),
 )
-"""Releases without options, of a score plus Laplace noise, by their epsilon."""
+"""Releases without options that are a score plus Laplace noise, by epsilon."""
 
 
 def measure(run: Run, sampling: Sampling) -> Table:
@@ -115,7 +115,7 @@ def measure(run: Run, sampling: Sampling) -> Table:
 
 
 def constant(run: Run, distributions: Sequence[NoisyFunction]) -> dict[str, float]:
-    """Return the errors of 0.5, whatever the data are."""
+    """Return the errors of always answering 0.5."""
     targets = mic_stars(run, distributions)
     off = np.abs(0.5 - targets)
     shares = weights(targets)
@@ -132,7 +132,7 @@ def largest_standard_error(rows: Table) -> float:
 
 
 def _errors(found: Outcomes, targets: Floats) -> dict[str, float]:
-    """Return mean, upper quantile and the mean's Monte Carlo error, of values and estimates."""
+    """Return mean, upper quantile and the mean's Monte Carlo error, for values and estimates."""
     shares = weights(targets)
     row = {}
     for name, outputs in (("value", found.values), ("estimate", found.estimates)):
@@ -140,14 +140,14 @@ def _errors(found: Outcomes, targets: Floats) -> dict[str, float]:
         each = off.mean(axis=2)
         row[name] = shares @ each.mean(axis=1)
         row[f"{name}_upper"] = _quantile(off, shares)
-        # Samples are independent and distributions fixed: variances of weighted means add.
+        # Samples are independent and distributions fixed, so variances of weighted means add up.
         variances = each.var(axis=1, ddof=1) / each.shape[1]
         row[f"{name}_se"] = np.sqrt(shares**2 @ variances)
     return {name: round(float(number), DIGITS) for name, number in row.items()}
 
 
 def _quantile(off: Floats, shares: Floats) -> float:
-    """Return the least error that LEVEL of all do not exceed; the first axis has the shares."""
+    """Return the error that a share LEVEL of all do not exceed; the first axis has the weights."""
     flat = off.reshape(len(shares), -1)
     each = np.broadcast_to(shares[:, None] / flat.shape[1], flat.shape).ravel()
     order = np.argsort(flat, axis=None)
@@ -156,10 +156,10 @@ def _quantile(off: Floats, shares: Floats) -> float:
 
 
 def strata(count: int) -> Floats:
-    """Return the means of equally likely parts of Laplace noise of scale 1, an even number.
+    """Return the means of ``count`` (even) equally likely parts of Laplace noise of scale 1.
 
-    With means instead of medians no part of the tails is lost: the mean of the absolute values
-    is 1, as the noise's is.
+    With means, unlike medians, nothing of the tails is lost: the mean of the absolute values is 1,
+    like that of the noise.
 
     Examples
     --------
@@ -182,14 +182,14 @@ def _capped(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
 
 
 def halved(iterations: int) -> int:
-    """Return how many samples serve where every cap is searched by itself."""
+    """Return the number of samples if every cap needs its own search."""
     return max(2, iterations // 2)
 
 
 def _laplace(
     run: Run, stage: str, sampling: Sampling, effort: tuple[int, int], kinds: Sequence[Kind]
 ) -> Iterator[Outcomes]:
-    """Simulate scores plus noise: no score depends on epsilon but through its setting."""
+    """Simulate scores plus noise; a score depends on epsilon only through its parameters."""
     n, iterations = effort
     releases = [_Default.at(kind, n, epsilon) for kind in kinds for epsilon in sampling.epsilon]
     wanted = tuple(dict.fromkeys((one.mechanism, one.choice) for one in releases))
@@ -210,7 +210,7 @@ def sample_scores(
     iterations: int,
     wanted: Sequence[tuple[str, Setting]],
 ) -> Arrays:
-    """Return scores [mechanism and setting, sample]."""
+    """Return scores [mechanism and parameters, sample]."""
     found = []
     for _ in range(iterations):
         points = distribution.sample(n, rng)
@@ -220,7 +220,7 @@ def sample_scores(
 
 
 def _score(points: Points, axes: RankedAxes, mechanism: str, choice: Setting) -> float:
-    """Return what a mechanism scores, without noise."""
+    """Return the score of a mechanism, without noise."""
     if not isinstance(choice, Choice):
         return micc(points, SQUARE, (choice.cap,), "any")[0]
     if mechanism == MICrLaplace.name:
@@ -229,7 +229,7 @@ def _score(points: Points, axes: RankedAxes, mechanism: str, choice: Setting) ->
 
 
 def _geometric(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
-    """Simulate noisy histograms, which are searched anew for every draw."""
+    """Simulate noisy histograms, which are searched again for every draw."""
     mechanisms = [
         MICrGeometric(epsilon, SQUARE, allow_large_epsilon=True) for epsilon in sampling.epsilon
     ]
@@ -250,7 +250,7 @@ def _geometric(run: Run, sampling: Sampling, n: int) -> Iterator[Outcomes]:
     results = run.results(f"errors, noisy counts, n = {n}", tasks)
     found = np.stack([result["values"] for result in results], axis=1)[..., None]
     for mechanism, setting, values in zip(mechanisms, settings, found, strict=True):
-        estimates = setting.calibration.estimate(values, 0.0)  # the noise is in the values
+        estimates = setting.calibration.estimate(values, 0.0)  # the values contain the noise
         yield Outcomes(mechanism.name, mechanism.epsilon, values, estimates)
 
 
@@ -261,7 +261,7 @@ def sample_values(
     iterations: int,
     sizes: Sequence[tuple[float, tuple[int, float]]],
 ) -> Arrays:
-    """Return values [epsilon, sample], one draw for each sample."""
+    """Return values [epsilon, sample], with one draw per sample."""
     found = []
     for _ in range(iterations):
         points = distribution.sample(n, rng)
@@ -279,4 +279,4 @@ SIMULATIONS: tuple[Callable[[Run, Sampling, int], Iterator[Outcomes]], ...] = (
     _matrices,
     _geometric,
 )
-"""Each yields the outcomes of one kind of mechanism at every epsilon."""
+"""Each function yields the outcomes of one kind of mechanism at every epsilon."""

@@ -1,7 +1,7 @@
-"""Tables to figures. Sees rows of plain numbers and draws them; computes nothing from data.
+"""From tables to figures. This module draws rows of numbers, and computes nothing from data.
 
-A figure is matplotlib's own object, made without pyplot: it needs no display and is gone when its
-last name is. One colour, line and marker per contender, the same in every figure.
+Figures are made without pyplot, so they need no display and are freed with their last reference.
+Each contender has the same colour, line and marker in every figure.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TUNED = {
     "mice-laplace": "MICe-Lap (ours)",
     "micr-geometric": "noisy histogram (ours)",
 }
-LEAST_VARIANCE = 1e-6  # a log axis has no zero, and an estimate may not vary at all
+LEAST_VARIANCE = 1e-6  # a log axis has no zero, and some estimates do not vary
 WIDTH = 10.0  # inches: 1000 pixels at 100 dots per inch
 DPI = 130
 
 
 class Style(NamedTuple):
-    """How a contender is drawn: lines, boxes and points."""
+    """How a contender is drawn, as lines, boxes and points."""
 
     colour: str
     line: Any
@@ -48,8 +48,8 @@ class Style(NamedTuple):
     hatch: str = ""
 
 
-# Okabe and Ito's palette and Tol's indigo, which colour-blind readers can tell apart;
-# dashed and hatched: published
+# Okabe and Ito's palette and Tol's indigo, which are colour-blind safe;
+# published mechanisms are dashed and hatched
 STYLES = {
     "mice-lap": Style("#CC79A7", "--", "v", "////"),
     "micr-lap": Style("#D55E00", "--", "s", "////"),
@@ -83,7 +83,7 @@ _STATISTICS = {
 def drawn(
     tables: Mapping[str, Table], example: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[str, Figure]]:
-    """Yield each figure that the tables at hand allow, with the name that the page knows it by."""
+    """Yield each figure that the tables allow, with its name in the page."""
     for name, draw in (("synthetic", synthetic_boxplots), ("wsum", wsum_curves)):
         rows = tables.get(name, [])
         for epsilon in _values(rows, "epsilon", largest_first=True):
@@ -150,7 +150,7 @@ def wsum_curves(rows: Table, epsilon: float) -> Figure:
 
 
 def consistency(rows: Table) -> Figure:
-    """Draw MICr, its private versions and the population's range matrix as n grows to MIC*."""
+    """Draw MICr, its private versions and the population's range matrix as n grows, with MIC*."""
     relationships = list(dict.fromkeys(row["relationship"] for row in rows))
     across = 2 if len(relationships) in (2, 4) else min(3, len(relationships))
     down = -(-len(relationships) // across)
@@ -176,7 +176,7 @@ def consistency(rows: Table) -> Figure:
 
 
 def error_rate(rows: Table) -> Figure:
-    """Draw how fast entries of two matrices meet, one panel for each two: fit and theorem."""
+    """Draw how fast two matrices converge, one panel per comparison: fitted line and theorem."""
     figure = _new_figure(6.0)
     pairs = list(dict.fromkeys(row["compared"] for row in rows))
     axes = figure.subplots(1, len(pairs), squeeze=False, sharey=True)[0]
@@ -189,7 +189,7 @@ def error_rate(rows: Table) -> Figure:
             label = _literal(f"{relationship}: fitted slope {mine[0]['slope']:.2f}")
             ax.plot(n, measured, label=label, **_line(style))
             ax.plot(n, fitted, color=style.colour, linewidth=1.2)
-        # from above; what is proved has no constant
+        # the line touches the data from above: the theorem has no constant
         n, measured, (exponent, *_) = _columns(shown, "n", "measured", "exponent")
         rate, label = n**exponent * np.log(n), f"proved: O(n^{exponent:g} log n)"
         ax.plot(n, rate * np.max(1.1 * measured / rate), "--", color="0.5", label=label)
@@ -203,7 +203,7 @@ def error_rate(rows: Table) -> Figure:
 
 
 def parameters(rows: Table) -> Figure:
-    """Draw the tuned B, c and, for MICe, the largest number of columns against n; or the cap."""
+    """Draw the tuned B, c and, for MICe, the most columns against n; or the cap."""
     mechanisms = _values(rows, "mechanism", largest_first=True)
     figure = _new_figure(3.0 * len(mechanisms) + 0.8)
     axes = figure.subplots(len(mechanisms), 3, squeeze=False)
@@ -229,13 +229,13 @@ def parameters(rows: Table) -> Figure:
 
 
 def grids(example: Mapping[str, Any]) -> Figure:
-    """Draw the paper's figure 1: mass and range equipartition of a few points, and their counts.
+    """Draw the paper's figure 1: mass and range equipartitions of a few points, with counts.
 
     Parameters
     ----------
     example : mapping
-        ``points`` in the unit square, ``mass_cuts``, ``range_cuts`` and ``row_cuts``, and
-        ``mass_counts`` and ``range_counts`` with their rows from top to bottom.
+        ``points`` in the unit square; ``mass_cuts``, ``range_cuts`` and ``row_cuts``; and
+        ``mass_counts`` and ``range_counts``, with their rows from top to bottom.
     """
     figure = _new_figure(4.8)
     boxes: dict[str, Axes] = figure.subplot_mosaic(
@@ -257,12 +257,12 @@ def grids(example: Mapping[str, Any]) -> Figure:
 
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write ``name.png`` and ``name.svg``: the same figure gives the same bytes."""
+    """Write ``name.png`` and ``name.svg``; the same figure gives the same bytes."""
     import matplotlib
 
     folder.mkdir(parents=True, exist_ok=True)
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    # identifiers inside the SVG are random and its date is now, unless told otherwise
+    # by default, identifiers inside the SVG are random and the date is today's
     with matplotlib.rc_context({"svg.hashsalt": "dpmic", "svg.fonttype": "path"}):
         with atomic_write(png) as file:
             figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None})
@@ -272,7 +272,7 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
 
 
 def _bias_and_variance(groups: Groups, title: str, across: str, target: str) -> Figure:
-    """Two panels over groups of rows, a box for each contender in each group."""
+    """Draw two panels over groups of rows, with a box per contender in each group."""
     figure = _new_figure(8.2)
     top, bottom = figure.subplots(2, 1, sharex=True)
     shown = _present([row for _, rows in groups for row in rows], BOXED)
@@ -300,7 +300,7 @@ def _bias_and_variance(groups: Groups, title: str, across: str, target: str) -> 
 def _boxes(
     ax: Axes, samples: Sequence[Sequence[float]], at: float, members: int, style: Style
 ) -> Any:
-    """Draw one contender's box in every group that has it; return what its legend shows."""
+    """Draw one contender's box in every group; return its handle for the legend."""
     full = [(place, sample) for place, sample in enumerate(samples) if sample]
     made = ax.boxplot(
         [sample for _, sample in full],
@@ -341,7 +341,7 @@ def _present(rows: Table, keys: Sequence[str] | Mapping[str, Style]) -> list[Con
 
 
 def _label(contender: Contender) -> str:
-    """Name a contender; one whose epsilon does not hold says so wherever it stands."""
+    """Return a contender's label, with a note if its epsilon does not hold."""
     if contender.broken:
         return f"{contender.label},\n{contender.guarantee}"
     return contender.label
@@ -388,6 +388,6 @@ def _new_figure(height: float) -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise DependencyError(
-            "matplotlib", "figures need it and it is not installed", "pip install 'dpmic[plots]'"
+            "matplotlib", "it draws the figures and is not installed", "pip install 'dpmic[plots]'"
         ) from None
     return Figure(figsize=(WIDTH, height), dpi=100, layout="constrained", facecolor="white")

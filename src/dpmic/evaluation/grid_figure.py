@@ -21,9 +21,9 @@ POINTS = (
     (0.62, 0.60),
     (0.88, 0.75),
 )
-"""Eight points, crowded towards the left, so that parts of equal mass and of equal width differ.
+"""Eight points, crowded on the left, so that parts of equal mass and of equal width differ.
 
-They are ours: the paper prints its figure as an image and does not list its points.
+They are not the paper's, which prints its figure as an image and does not list its points.
 """
 
 UNIT = (0.0, 1.0)
@@ -31,7 +31,7 @@ COLUMNS, ROWS = 4, 3
 
 
 class GridFigure(TypedDict):
-    """What the figure shows; the rows of a matrix go from top to bottom, as they are drawn."""
+    """The data of the figure; the rows of a matrix go from top to bottom, as they are drawn."""
 
     points: list[tuple[float, float]]
     mass_cuts: list[float]
@@ -44,8 +44,8 @@ class GridFigure(TypedDict):
 def grid_figure() -> GridFigure:
     """Compute the cuts and the count matrices of the figure.
 
-    Both grids have the same rows and four columns: parts of equal mass in one, of equal width in
-    the other. The last matrix is the second one divided by the number of points.
+    Both grids have the same rows and four columns: of equal mass in one, of equal width in the
+    other. The last matrix is the second one divided by the number of points.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def grid_figure() -> GridFigure:
 
 
 def _drawn(columns: Axis, y: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Count the points on a grid, with its rows from top to bottom."""
+    """Count the points on a grid, with rows from top to bottom."""
     rows = RangeAxis.of(y, Map(*UNIT), frozenset({ROWS}))
     counted = Records(columns, rows).count(Step(COLUMNS, ROWS, ROWS))
     return counted.table.T[::-1]

@@ -1,7 +1,7 @@
-"""The search for the size of the noisy histogram, and of the grids that are made of its cells.
+"""The search for the size of the noisy histogram, and of the grids made of its cells.
 
-Noise in counts has no closed form, so every epsilon and every m is simulated; one matrix for
-each judges every B, because the master is always all cells.
+Noise in counts has no closed form, so every epsilon and every m is simulated. One matrix each
+serves all B, because the master is always all cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CELLS = (4, 6, 9, 12, 16, 24, 36, 64, 100, 144)
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One setting: m x m cells for the noise, grids of at most B of these."""
+    """One candidate: m x m noisy cells, and grids of at most B of them."""
 
     m: int
     B: int
@@ -36,7 +36,7 @@ Simulated = Mapping[tuple[float, Cut], Floats]
 
 
 def cuts(n: int) -> tuple[Cut, ...]:
-    """Return what is tried for n records: many more cells than records hold noise alone."""
+    """Return the candidates for n records: many more cells than records hold only noise."""
     most = max(8.0, 2 * n**0.5)
     return tuple(Cut(m, B) for m in PARTS if m <= most for B in CELLS if m * m >= B)
 
@@ -92,7 +92,7 @@ def _by_cells(
     epsilon: float,
     rng: np.random.Generator,
 ) -> list[float]:
-    """Read the MIC for every B off the matrix of the largest."""
+    """Read the MIC for every B from the matrix of the largest B."""
     matrix = simulation.histogram_matrix(points, SQUARE, (m, max(cells)), epsilon, rng)
     parts = np.arange(2, matrix.shape[0] + 2)
     size = parts[:, None] * parts
@@ -100,11 +100,11 @@ def _by_cells(
 
 
 def best_cut(found: Mapping[Cut, Floats], targets: Floats, half: NDArray[np.bool_]) -> Cut:
-    """Return the cut whose corrected value has the least error.
+    """Return the cut whose corrected value has the smallest error.
 
-    The value of a noisy histogram is biased, and how much depends on the cut. So each is judged
-    by WSUM over all distributions after a straight line was fitted to those of one half. Of cuts
-    that are as good as the best, the one whose value itself has the least error is taken.
+    The value of a noisy histogram is biased, and the bias depends on the cut. So each cut is judged
+    by WSUM over all distributions after a straight line was fitted to one half of them. Among cuts
+    as good as the best, the one whose uncorrected value has the smallest error is taken.
     """
     errors = {cut: _corrected(values, targets, half) for cut, values in found.items()}
     enough = min(errors.values()) * (1 + TOLERANCE)
@@ -113,7 +113,7 @@ def best_cut(found: Mapping[Cut, Floats], targets: Floats, half: NDArray[np.bool
 
 
 def _corrected(values: Floats, targets: Floats, half: NDArray[np.bool_]) -> float:
-    """Return WSUM of the weighted least-squares line through values and targets of one half."""
+    """Return WSUM of the weighted least-squares line from values to targets of one half."""
     own, wanted = values[half], np.broadcast_to(targets[half][:, None], values[half].shape)
     share = np.broadcast_to(weights(targets[half])[:, None], own.shape) / own.shape[1]
     mean, middle = float(np.sum(share * own)), float(np.sum(share * wanted))

@@ -1,8 +1,8 @@
-"""How often private tests of independence find what is there: ours beside three others.
+"""The power of private tests of independence: dpmic's beside three others.
 
 ``write("docs/results")`` makes ``test_power.csv``, ``test_level.csv`` and ``test-power.svg`` in
-some minutes. Power is simulated with a seed; given a sample, the noise is averaged exactly, and
-as many null draws as one likes are assumed. The level is that of the real, unseeded release.
+some minutes. Power is simulated with a seed; for each sample the noise is averaged exactly, as if
+there were infinitely many null draws. The level is that of the real release, without a seed.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ EPSILONS = (0.1, 1.0)
 SAMPLES = {100: 10, 1000: 4, 10_000: 2}
 """Samples of each of the 21 functions at each R^2."""
 
-POINTS = 64  # of a grid that stands for the unit interval
+POINTS = 64  # points of a grid that represents the unit interval
 LEVEL_RUNS = {100: 2000, 1000: 2000, 10_000: 600}
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart
+# Okabe and Ito's palette, which is colour-blind safe
 STYLES = {
     "rank-tables": ("release_test", "#0072B2", "-", "o"),
     "dphsic": ("dpHSIC", "#D55E00", "--", "s"),
@@ -58,7 +58,7 @@ def tail(excess: ArrayLike, scale: float) -> Floats:
 
 
 def threshold(null: ArrayLike, scale: float) -> float:
-    """Return what a null score plus noise exceeds with probability ALPHA."""
+    """Return the threshold that a null score plus noise exceeds with probability ALPHA."""
     from scipy.optimize import brentq
 
     scores = np.asarray(null, np.float64)
@@ -71,7 +71,7 @@ def _ranks(values: Floats) -> NDArray[np.int64]:
 
 
 class _OfRanks(ABC):
-    """A score of ranks plus Laplace noise, whose null depends on n alone."""
+    """A score of ranks plus Laplace noise, whose null depends only on n."""
 
     @abstractmethod
     def scorer(self, n: int, epsilon: float) -> tuple[Callable[[Any, Any], float], float]:
@@ -80,7 +80,7 @@ class _OfRanks(ABC):
     def rejections(
         self, samples: list[Points], epsilon: float, rng: np.random.Generator
     ) -> list[float]:
-        """Return for each sample how likely the noise lets the test reject."""
+        """Return, for each sample, the probability over the noise that the test rejects."""
         n = samples[0][0].size
         score, change = self.scorer(n, epsilon)
         null = [score(np.arange(n), rng.permutation(n)) for _ in range(500)]
@@ -91,7 +91,7 @@ class _OfRanks(ABC):
 
 @dataclass(frozen=True)
 class RankTest(_OfRanks):
-    """Our test."""
+    """The test of :func:`dpmic.release_test`."""
 
     test = "rank-tables"
 
@@ -103,7 +103,7 @@ class RankTest(_OfRanks):
 
 @dataclass(frozen=True)
 class MICe(_OfRanks):
-    """The largest entry of MICe's matrix, with l columns at most and l^2 cells."""
+    """The largest entry of MICe's matrix, with at most l columns and l^2 cells."""
 
     lmax: int
     test = "mice"
@@ -123,10 +123,10 @@ class MICe(_OfRanks):
 
 @dataclass(frozen=True)
 class HSIC:
-    """dpHSIC of Kim and Schrab (2023): Gaussian kernels, every permuted statistic noised.
+    """dpHSIC of Kim and Schrab (2023): Gaussian kernels, with noise on every permuted statistic.
 
-    The square root of the V-statistic changes by 4 (n - 1) / n^2 at most and gets noise of scale
-    2 (4 (n - 1) / n^2) / epsilon. Their package has the bandwidth 1 where nothing is said.
+    The square root of the V-statistic changes by at most 4 (n - 1) / n^2 and gets noise of scale
+    2 (4 (n - 1) / n^2) / epsilon. The bandwidth is 1, the default of their package.
     """
 
     bandwidth: float
@@ -136,7 +136,7 @@ class HSIC:
     def rejections(
         self, samples: list[Points], epsilon: float, rng: np.random.Generator
     ) -> list[float]:
-        """Return for each sample how likely the noise lets the test reject."""
+        """Return, for each sample, the probability over the noise that the test rejects."""
         n = samples[0][0].size
         scale = 2 * 4 * (n - 1) / n**2 / epsilon
         found = []
@@ -151,7 +151,7 @@ class HSIC:
     def features(self, values: Floats) -> Floats:
         """Return vectors whose products are the kernel of values in [0, 1], to ten digits.
 
-        So smooth a kernel is what it is on a grid (Nystrom), and has few dimensions.
+        So smooth a kernel is determined by its values on a grid (Nystrom), and has few dimensions.
         """
         grid = np.linspace(0, 1, POINTS)
         sizes, directions = np.linalg.eigh(self._kernel(grid, grid))
@@ -171,8 +171,8 @@ def _norm(first: Floats, second: Floats) -> float:
 class NoisyTable:
     """Chi-square of one noisy table between known bounds, with a null from its own margins.
 
-    Every count gets two-sided geometric noise for epsilon / 2. The null is a parametric
-    bootstrap: tables of independent margins, with noise anew. Its level is not exact.
+    Every count gets two-sided geometric noise for epsilon / 2. The null is a parametric bootstrap:
+    tables with independent margins and fresh noise. Its level is not exact.
     """
 
     parts: int
@@ -182,7 +182,7 @@ class NoisyTable:
     def rejections(
         self, samples: list[Points], epsilon: float, rng: np.random.Generator
     ) -> list[float]:
-        """Return for each sample whether the test rejects."""
+        """Return, for each sample, whether the test rejects."""
         return [float(self._rejects(points, epsilon, rng)) for points in samples]
 
     def _rejects(self, points: Points, epsilon: float, rng: np.random.Generator) -> bool:
@@ -202,7 +202,7 @@ class NoisyTable:
         return rng.geometric(share, shape) - rng.geometric(share, shape)
 
     def _margins(self, table: Any) -> tuple[Floats, Floats]:
-        """Return each table's margins, as shares of at least next to nothing."""
+        """Return each table's margins as shares, with a tiny minimum."""
         found = []
         for axis in (2, 1):
             sums = np.maximum(table.sum(axis=axis), 1.0)
@@ -210,10 +210,10 @@ class NoisyTable:
         return found[0], found[1]
 
     def _chi_square(self, table: Any, n: int, epsilon: float) -> Floats:
-        """Return squared distances from independence over each count's variance."""
+        """Return squared distances from independence, divided by the variance of each count."""
         rows, columns = self._margins(table)
         due = n * rows[:, :, None] * columns[:, None, :]
-        spread = 2 * (2 / epsilon) ** 2  # of the noise
+        spread = 2 * (2 / epsilon) ** 2  # the variance of the noise
         return np.asarray(((table - due) ** 2 / (due + spread)).sum(axis=(1, 2)))
 
 
@@ -250,9 +250,9 @@ def powers(
 
 
 def best(rows: Table) -> Table:
-    """Keep of each test the variant with the largest mean power, at each n and epsilon.
+    """Keep, of each test, the variant with the largest mean power at each n and epsilon.
 
-    Which one that is nobody knows beforehand: the choice is in the others' favour.
+    This favours the other tests, since the best variant is not known beforehand.
     """
     means: dict[tuple[Any, ...], dict[str, list[float]]] = {}
     for row in rows:
@@ -265,7 +265,7 @@ def best(rows: Table) -> Table:
 def levels(n: int, epsilon: float, runs: int, *, seed: int = 0) -> dict[str, Any]:
     """Run the real test on independent columns, half of the time with many ties.
 
-    The columns are seeded, the noise cannot be.
+    The columns are seeded; the noise cannot be.
     """
     rng = np.random.default_rng([seed, n])
     values = np.empty(runs)
@@ -309,7 +309,7 @@ def figure_of(rows: Table) -> Figure:
 
 
 def write(folder: str | Path, *, seed: int = 0) -> None:
-    """Measure level and power and write tables and figure."""
+    """Measure level and power, and write tables and figure."""
     from dpmic.evaluation.figures import save
 
     there = Path(folder)

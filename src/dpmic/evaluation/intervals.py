@@ -1,9 +1,8 @@
-"""Intervals for MIC*: how scores scatter for each MIC*, and how often intervals hold.
+"""Intervals for MIC*: the distribution of scores for each MIC*, and the coverage of intervals.
 
 Scores of default releases, without noise, are simulated on the 21 functions, with axes that fill
-their bounds in several ways. What is fitted to all of them is judged on relationships that it was
-not fitted to: on each function in turn, by a fit to the twenty others, and on curves and axes that
-are not among them.
+their bounds in several ways. The fit is judged on relationships it did not see: on each function
+in turn, with a fit to the other twenty, and on other curves and axes.
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ from dpmic.privacy import CappedLaplace, MICrGeometric
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-"""Those of the table of grids; beyond it grids stay, and scores without noise with them."""
+"""The n and epsilon of the simulation; beyond the table of grids these no longer change."""
 OTHER_EPSILONS = {
     CappedLaplace.name: (*SMALLER, *EPSILONS),
     MICrGeometric.name: (*EPSILONS, 10.0),
 }
-"""Caps change further down; and scores of noisy histograms have their noise."""
+"""Caps change at smaller epsilon too, and scores of noisy histograms contain their noise."""
 JUDGED = (0.1, 1.0, 10.0)
 LEVELS = (0.5, 0.8, 0.95, 0.99)
 REACH = 0.12
-"""Distributions count for a knot the more, the nearer their MIC* is, up to this,"""
+"""Distributions count more for a knot the nearer their MIC* is, up to this distance,"""
 FAR = 1e-6
-"""and beyond by so little that only a knot without any within reach depends on them."""
+"""and beyond it so little that it matters only to a knot without any distribution nearby."""
 WIDER = 1.1
-"""Spreads are widened by this: functions yet unseen scatter more than those of the fit."""
+"""Factor on the spreads: new functions scatter more than those of the fit."""
 WIDER_CAPPED = 1.2
-"""Capped scores scatter more yet where n is large: with 1.1 intervals for functions left out of the
-fit held MIC* in 92.3% of cases at n = 50,000. This is the first multiple of 0.1 with 93% at every
-n and epsilon, on functions left out; other curves had no say in it."""
+"""Capped scores scatter even more at large n: with 1.1, intervals for functions left out of the
+fit held MIC* in 92.3% of cases at n = 50,000. This is the first multiple of 0.1 that gives 93% at
+every n and epsilon, on functions left out; it was chosen without looking at other curves."""
 LEAST_SPREAD = 0.002
 DRAWS = 40
 WIDTHS = 4
@@ -64,7 +63,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Sampling:
-    """What is simulated: the functions of the fit, other curves, samples of each by n."""
+    """What is simulated: the functions of the fit, other curves, and samples of each by n."""
 
     fitted: tuple[NoisyFunction, ...]
     unseen: tuple[NoisyFunction, ...]
@@ -72,14 +71,14 @@ class Sampling:
 
     @property
     def sampled(self) -> list[Reshaped]:
-        """What samples are drawn from: all of them, on axes of several shapes."""
+        """The distributions that are sampled: all of them, on axes of several shapes."""
         fitted = [Reshaped(q, FITTED_MARGINS) for q in self.fitted]
         return fitted + [Reshaped(q, UNSEEN_MARGINS) for q in self.unseen]
 
 
 @dataclass(frozen=True)
 class _Simulated:
-    """Scores [distribution, sample] of one mechanism at one n and epsilon; of counts with noise."""
+    """Scores [distribution, sample] of a mechanism at one n and epsilon; of counts, with noise."""
 
     mechanism: str
     n: int
@@ -89,12 +88,12 @@ class _Simulated:
 
     @property
     def wider(self) -> float:
-        """By what spreads are widened."""
+        """The factor on the spreads."""
         return WIDER_CAPPED if self.mechanism == CappedLaplace.name else WIDER
 
     @property
     def values(self) -> Floats:
-        """What is published, [distribution, sample, draw]."""
+        """The published values, [distribution, sample, draw]."""
         if self.noise.kind == "none":
             return self.scores[..., None]
         return np.clip(self.scores[..., None] + self.noise.scale * strata(DRAWS), 0.0, 1.0)
@@ -126,9 +125,9 @@ def _rounded(numbers: Floats) -> list[float]:
 
 
 def fit(scores: Floats, targets: Floats, wider: float = WIDER) -> Scores:
-    """Return median and spreads of scores [distribution, sample] about each MIC*.
+    """Return median and spreads of scores [distribution, sample] for each MIC*.
 
-    The median of score - MIC* is taken, which changes less along MIC* than scores do.
+    The median is taken of score - MIC*, which varies less along MIC* than the score.
     """
     near = np.maximum(1 - np.abs(KNOTS[:, None] - targets) / REACH, FAR)
     off = scores - targets[:, None]
@@ -137,7 +136,7 @@ def fit(scores: Floats, targets: Floats, wider: float = WIDER) -> Scores:
     rest = scores - np.interp(targets, KNOTS, median)[:, None]
 
     def spread(side: Floats) -> Floats:
-        # Half of the distribution lies on each side, and has half of the mean square.
+        # Half of the distribution is on each side, and has half of the mean square.
         square = 2 * (near @ (side**2).mean(axis=1)) / near.sum(axis=1)
         return np.asarray(np.maximum(wider * np.sqrt(square), LEAST_SPREAD))
 
@@ -152,13 +151,13 @@ def _median(numbers: Floats, weights: Floats) -> float:
 
 
 def held(known: Scores, values: Floats, targets: Floats, noise: ValueNoise) -> Floats:
-    """Return for every level and distribution how many intervals of its values hold its MIC*."""
+    """Return the share of intervals that contain MIC*, for every level and distribution."""
     rarity = known.rarity(values, targets[:, None, None], noise)
     return np.array([(rarity >= (1 - level) / 2).mean(axis=(1, 2)) for level in LEVELS])
 
 
 def _judged(found: _Simulated, targets: Floats, which: NDArray[np.int64]) -> dict[str, float]:
-    """Return coverage by level on functions left out of the fit and on other curves, and width."""
+    """Return coverage on functions left out of the fit and on other curves, and the width."""
     values = found.values
     share = np.empty((len(LEVELS), len(targets)))
     for function in np.unique(which):
@@ -188,7 +187,7 @@ def _capped(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
 def _laplace(
     run: Run, stage: str, sampling: Sampling, effort: tuple[int, int], kinds: Sequence[Kind]
 ) -> Iterator[_Simulated]:
-    """Score samples once with every default setting; noise is added later."""
+    """Score samples once with all default parameters; noise is added later."""
     n, iterations = effort
     settings: list[tuple[Any, Setting, float]] = []
     for kind in kinds:
@@ -206,7 +205,7 @@ def _laplace(
 
 
 def _counts(run: Run, sampling: Sampling, n: int) -> Iterator[_Simulated]:
-    """Draw noisy histograms, which are searched anew for every epsilon."""
+    """Draw noisy histograms, which are searched again for every epsilon."""
     losses = OTHER_EPSILONS[MICrGeometric.name]
     settings = [(e, MICrGeometric(e, SQUARE).setting(n)) for e in losses]
     sizes = tuple((epsilon, (setting.m, setting.limits.B)) for epsilon, setting in settings)
@@ -225,7 +224,7 @@ def _stacked(
     function: Any,
     wanted: Sequence[Any],
 ) -> dict[str, Floats]:
-    """Return the arrays of all distributions, [what is wanted, distribution, sample]."""
+    """Return the arrays of all distributions, [quantity, distribution, sample]."""
     tasks = [
         Task(f"{stage}|{q.name}|{n}|{iterations}", function, (q, n, iterations, wanted))
         for q in sampling.sampled
@@ -235,4 +234,4 @@ def _stacked(
 
 
 SIMULATIONS = (_capped, _matrices, _counts)
-"""Each yields the scores of one kind of mechanism at every epsilon."""
+"""Each function yields the scores of one kind of mechanism at every epsilon."""

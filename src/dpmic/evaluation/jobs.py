@@ -1,6 +1,6 @@
-"""Work that can be stopped and taken up again, and whose numbers do not depend on the workers.
+"""Work that can be interrupted and resumed, and whose numbers do not depend on the workers.
 
-The key of a task and the seed alone determine its random numbers. Its result is one file, named
+Only the key of a task and the seed determine its random numbers. Its result is one file, named
 after key, seed and arguments, and written completely or not at all.
 """
 
@@ -21,7 +21,7 @@ from dpmic._io import atomic_write
 Arrays = Mapping[str, NDArray[Any]]
 
 FORMAT = 1
-"""To be raised when results of earlier versions no longer hold: none of them is then used."""
+"""Raise it when results of earlier versions are no longer valid; they are then ignored."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Task:
         return self.function(rng, *self.arguments)
 
     def file(self, seed: int) -> str:
-        """Name the result's file after all that it depends on."""
+        """Return the name of the result's file, from everything it depends on."""
         return f"{_digest(seed, self.key)[:16]}-{_digest(FORMAT, repr(self.arguments))[:16]}.npz"
 
 
 @dataclass(frozen=True)
 class Run:
-    """Where results are kept, with which seed, and by how many workers they are computed.
+    """Where results are kept, the seed, and the number of workers.
 
     ``tell(stage, done, total)`` is called after every task.
     """
@@ -55,7 +55,7 @@ class Run:
     tell: Callable[[str, int, int], None] = field(default=lambda stage, done, total: None)
 
     def results(self, stage: str, tasks: Sequence[Task]) -> list[Arrays]:
-        """Return the result of every task, in order; what is on disk is not computed again."""
+        """Return the result of every task, in order; those on disk are not computed again."""
         self.folder.mkdir(parents=True, exist_ok=True)
         known: dict[str, Arrays] = {}
         for task in tasks:
@@ -70,7 +70,7 @@ class Run:
         return [known[task.key] for task in tasks]
 
     def _compute(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Arrays]]:
-        """Yield results as they come; each is on disk before it is yielded."""
+        """Yield results as they are finished; each is on disk before it is yielded."""
         if self.workers == 1 or len(tasks) < 2:
             for task in tasks:
                 yield _one(self.folder, self.seed, task)
@@ -81,7 +81,7 @@ class Run:
         yield from parallel(delayed(_one)(self.folder, self.seed, task) for task in tasks)
 
     def _load(self, task: Task) -> Arrays | None:
-        """Read a result; one that is damaged is computed again."""
+        """Read a result; a damaged one is computed again."""
         try:
             with (self.folder / task.file(self.seed)).open("rb") as file, np.load(file) as stored:
                 return dict(stored)

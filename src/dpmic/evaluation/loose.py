@@ -1,8 +1,8 @@
-"""Bounds wider than the data: what they cost each mechanism.
+"""The cost of bounds wider than the data, for each mechanism.
 
 *Loose*: the 189 distributions with both axes stretched, shrunk or moved within their bounds. MIC*
-depends on ranks alone, so it stays. *End to end*: real tables with bounds that a person would
-write down from what the columns mean, not from the data's range.
+depends only on ranks, so it does not change. *End to end*: real tables with bounds that a person
+would write down from the meaning of the columns, not from the range of the data.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from dpmic.evaluation.tuning import mic_stars, values_wsum
 Floats = NDArray[np.float64]
 
 RUNS = 10
-"""Draws of noise on each sample: scoring it takes longer."""
+"""Noise draws per sample: scoring takes longer than drawing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A growing map of [0, 1], and the bounds that are given for its values."""
+    """An increasing map of [0, 1], and the bounds given for its values."""
 
     map: Callable[[Floats], Floats]
     interval: Interval
@@ -64,13 +64,13 @@ FAIR: Mapping[str, Interval] = MappingProxyType(
         "affairs": (0, 12),
     }
 )
-"""Those of ``dpmic demo``, which says where each comes from."""
+"""The bounds of ``dpmic demo``, which says where each comes from."""
 
 LOG_RATIO: Interval = (-10.0, 10.0)
-"""Spellman: a gene's activity against a reference, in powers of two: a thousandfold either way."""
+"""Spellman: a gene's activity relative to a reference, as log2; a factor of 1000 either way."""
 
 COUNT: Interval = (0.0, 1000.0)
-"""Baseball: a season has 162 games, and a player some four or five turns at bat in each."""
+"""Baseball: a season has 162 games, and a player about four or five plate appearances in each."""
 
 _KINDS: Mapping[Interval, str] = MappingProxyType(
     {
@@ -87,8 +87,9 @@ _KINDS: Mapping[Interval, str] = MappingProxyType(
 NOT_COUNTS: Mapping[str, Interval] = MappingProxyType(
     {name: interval for interval, names in _KINDS.items() for name in names.split()}
 )
-"""Baseball: pitches, some four a turn; shares; bases or runs a turn, four at most; percentages and
-a ratio; a ballpark's index, 100 on average; runs above average, a game and a season."""
+"""Baseball: pitches, about four per plate appearance; shares; bases or runs per plate appearance,
+at most four; percentages and a ratio; a ballpark's index, 100 on average; runs above average, per
+game and per season."""
 
 
 def synthetic(
@@ -98,7 +99,7 @@ def synthetic(
     epsilons: Sequence[float],
     iterations: int,
 ) -> Table:
-    """Return WSUM of every contender for every shape of both axes."""
+    """Return WSUM of every contender for every shape of the two axes."""
     targets = mic_stars(run, distributions)
     (entries,) = plan_for_wide_bounds(n, epsilons)
     table: Table = []
@@ -147,7 +148,7 @@ def _task(
 def end_to_end(
     run: Run, epsilons: Sequence[float], iterations: int, every: Mapping[str, int]
 ) -> Iterator[Table]:
-    """Yield a table of every collection, as :func:`dpmic.evaluation.real.measure` has them."""
+    """Yield a table for every collection, as :func:`dpmic.evaluation.real.measure` returns it."""
     for load in (fair, baseball, spellman):
         collection = load()
         groups = plan_for_wide_bounds(collection.n, epsilons)
@@ -183,7 +184,7 @@ def fair() -> Collection:
         from statsmodels.datasets import fair
     except ImportError:
         raise DependencyError(
-            "statsmodels", "Fair's survey ships inside it", "pip install 'dpmic[demo]'"
+            "statsmodels", "it ships Fair's survey", "pip install 'dpmic[demo]'"
         ) from None
     table = fair.load_pandas().data
     columns = tuple(
@@ -194,12 +195,12 @@ def fair() -> Collection:
 
 
 def baseball() -> Collection:
-    """Return the paper's pairs of statistics, with bounds from what a statistic is."""
+    """Return the paper's pairs of statistics, with bounds from the meaning of each statistic."""
     return _stated(collections.baseball(), lambda name: NOT_COUNTS.get(name, COUNT))
 
 
 def spellman() -> Collection:
-    """Return the paper's pairs of time points, with bounds for a logarithm of a ratio."""
+    """Return the paper's pairs of time points, with bounds for the logarithm of a ratio."""
     return _stated(collections.spellman4381(), lambda _: LOG_RATIO)
 
 

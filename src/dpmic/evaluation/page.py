@@ -1,6 +1,6 @@
-"""Tables and figures to one HTML page that needs nothing else: ours beside the print.
+"""From tables and figures to one self-contained HTML page: our results beside the paper's.
 
-What is said about the numbers is read off the tables each time, so the page cannot claim what
+What the page says about the numbers is derived from the tables each time, so it cannot claim what
 they do not show.
 """
 
@@ -28,10 +28,10 @@ from dpmic.evaluation.page_markup import (
 from dpmic.evaluation.tables import CONTENDERS, Table
 
 LARGEST_SVG = 150_000  # bytes; a boxplot with many outliers is smaller as a PNG
-# how far a median may be from the print before the page must say why
+# a median may differ by so much from the paper before the page must explain it
 TOLERANCES = {"bias": 0.02, "error": 0.01}
 OURS = "ours-capped"  # the default
-# WSUM that ours set out to reach at (n, epsilon)
+# target WSUM of our mechanisms at (n, epsilon)
 GOALS = {
     **{(250, 1.0): 0.068, (250, 0.1): 0.16, (1000, 1.0): 0.030, (1000, 0.1): 0.056},
     **{(5000, 1.0): 0.0125, (5000, 0.1): 0.023},
@@ -39,61 +39,61 @@ GOALS = {
 MEASURES = {"medians": "Median unsigned error", "wsum": "WSUM"}
 BASELINES = [contender.key for contender in CONTENDERS if contender.group == "baseline"]
 PUBLISHED = [contender.key for contender in CONTENDERS if contender.group == "published"]
-TITLE = "Private MIC: the paper's evaluation, done again"
+TITLE = "Private MIC: the paper's evaluation, reproduced"
 CAPTIONS = {
     "synthetic": "bias (top) and variance (bottom) over all distributions, as n grows; the "
-    "paper's boxplots for synthetic data, with ours",
-    "wsum": "WSUM against n, for every mechanism, the constant and the floors without privacy",
-    "parameters": "The tuned B, c and largest number of columns, or the cap, against n",
+    "paper's boxplots for synthetic data, with our mechanisms added",
+    "wsum": "WSUM against n, for every mechanism, the constant, and MIC without privacy",
+    "parameters": "The tuned B, c and most columns, or the cap, against n",
     "real": "bias (top) and variance (bottom) over the pairs, binned by their MICe without "
-    "privacy; as the paper draws Spellman4381 and Baseball, with ours",
-    "consistency": "MICr, its private versions, MICr-Geom as published, which is not epsilon-DP, "
-    "and the distribution's own range matrix as n grows, beside MIC*; the paper proves that they "
-    "come to it and prints no figure",
-    "error-rate": "Largest difference of an entry between the sample's matrix and the "
-    "distribution's (left) and between the matrix of MICr-Geom, which is not epsilon-DP, and "
-    "MICr's (right), with the line fitted from n = 1,000 on and the rate that is proved",
-    "grids": "Columns of equal mass and of equal range of the same eight points, and their count "
-    "matrices; the paper's first figure. The points are ours: the paper does not list its own",
+    "privacy; the paper's boxplots for Spellman4381 and Baseball, with our mechanisms added",
+    "consistency": "MICr, its private versions, MICr-Geom as published (not epsilon-DP), and the "
+    "distribution's range matrix as n grows, beside MIC*; the paper proves this convergence and "
+    "does not plot it",
+    "error-rate": "Largest difference of an entry between the matrices of the sample and of the "
+    "distribution (left), and between those of MICr-Geom, which is not epsilon-DP, and MICr "
+    "(right), with the line fitted from n = 1,000 on and the proved rate",
+    "grids": "Columns of equal mass and of equal range for the same eight points, and their count "
+    "matrices; the paper's first figure, with other points, since the paper does not list its own",
 }
 NOTES = (
     "MICr-Geom as published is not epsilon-DP: proved guarantee G x epsilon, where G is the "
-    "number of master grids, 148 at B = 150; the tables' files say it for every row. It draws "
-    "fresh noise for every grid and returns a maximum over all "
-    "of them, so its guarantee is their composition. It stands here as published, for comparison "
-    "only, and its noise at a stated epsilon is less than an epsilon-DP mechanism would need.",
+    "number of master grids, 148 at B = 150 (each table's file gives it in every row). It draws "
+    "fresh noise for every grid and returns a maximum over all of them, so their guarantees "
+    "compose. It is shown as published, for comparison only; at the stated epsilon it adds less "
+    "noise than an epsilon-DP mechanism would need.",
     "MICe-Lap and MICr-Lap as published are epsilon-DP with more noise than needed: their "
-    "sensitivities are upper bounds. Ours use the exact sensitivity of MICr and a smaller proved "
-    "bound for MICe.",
+    "sensitivities are upper bounds. Our mechanisms use the exact sensitivity of MICr and a "
+    "smaller proved bound for MICe.",
     "MICc-Lap, our default, releases capped information, whose sensitivity does not grow with "
-    "log n. Where bounds fit the data, as in the paper's evaluation, it has linear axes here, and "
-    "so has MICr-Lap (ours); bounds wider than the data have a section of their own.",
-    "Points are put into their cells correctly here. The published code moves on by one cell at "
-    "most, so that a point after an empty cell can land in the wrong one; small differences from "
-    "the printed tables can come from that.",
-    "F3 and F4 are printed as 2(x - 0.05); the published results were made with 2x - 0.5, which "
-    "is what stays near [0, 1], and so are ours.",
+    "log n. In the paper's evaluation bounds fit the data, so MICc-Lap and our MICr-Lap use "
+    "linear axes there; bounds wider than the data have their own section.",
+    "Points are assigned to cells correctly here. The published code moves on by at most one "
+    "cell, so a point after an empty cell can get the wrong one; this may explain small "
+    "differences from the printed tables.",
+    "F3 and F4 are printed as 2(x - 0.05). We use 2x - 0.5, as the published results did: it "
+    "stays near [0, 1].",
     "Bounds on real data come from its own smallest and largest values, as in the paper. That is "
-    "not private, for any mechanism, and exists in this evaluation alone: a release needs bounds "
-    "that were known before the data were seen.",
+    "not private for any mechanism, and is done only in this evaluation: a release needs bounds "
+    "fixed before the data were seen.",
     "Value and estimate: the value is what a mechanism releases, score plus noise within [0, 1]; "
-    "the estimate shrinks the value by what its noise scale supports. It looks at no data again, "
-    "so it costs no privacy.",
-    "MICe is ours, whose parts are spaced evenly; the paper used minepy's. On every 110th pair of "
-    "Baseball they differ by 0.004 in the mean and 0.028 at most.",
-    "The noisy table gets the best of 2 to 32 parts. Where n is small its output hardly depends on "
-    "the data: it is then near a constant, and so is MICr-Geom with a large B.",
-    "The estimate takes every strength of dependence for equally likely beforehand and aims at "
-    "MIC*. Where most pairs are weak, and where errors are counted against MICe of the same "
-    "records, whose own bias the estimate removes, the value can be closer.",
-    "Errors on synthetic data are with respect to MIC*, on real data with respect to MICe without "
-    "privacy (alpha 0.6, c 15). The constant 0.5 looks at no data: a mechanism above it is worse "
-    "than not asking.",
+    "the estimate shrinks the value as far as its noise scale suggests. It does not look at the "
+    "data again, so it costs no privacy.",
+    "Our MICe spaces its parts evenly; the paper used minepy's. On every 110th pair of Baseball "
+    "they differ by 0.004 on average and by at most 0.028.",
+    "The noisy table gets the best of 2 to 32 parts. For small n its output hardly depends on "
+    "the data and is nearly constant, and so is that of MICr-Geom with a large B.",
+    "The estimate assumes that all strengths of dependence are equally likely, and aims at MIC*. "
+    "The value can be closer if most pairs are weak, and if errors are measured against MICe of "
+    "the same records, whose bias the estimate removes.",
+    "Errors on synthetic data are measured against MIC*, on real data against MICe without "
+    "privacy (alpha 0.6, c 15). The constant 0.5 ignores the data: a mechanism above it is worse "
+    "than guessing.",
 )
 
 
 class Claim(NamedTuple):
-    """Ours beside the lowest published mechanism at one place of a table."""
+    """Our mechanism beside the best published one at one place of a table."""
 
     table: str
     where: str
@@ -114,10 +114,10 @@ def page(
     Parameters
     ----------
     tables : mapping
-        Rows by the name of their file, ``tables/NAME.csv``; a table that is not there takes its
-        part of the page with it.
+        Rows by the name of their file, ``tables/NAME.csv``. Without a table, the page leaves out
+        its part.
     figures : mapping
-        Sources of images by name, as :func:`inlined` makes them.
+        Sources of images by name, from :func:`inlined`.
     provenance : mapping
         What made the tables: command, seed, iterations, version.
     """
@@ -126,8 +126,8 @@ def page(
         ("summary", "Summary", _summary(tables)),
         ("synthetic", "Synthetic data", _synthetic(tables, figures)),
         ("parameters", "Parameters", _parameters(tables, figures)),
-        ("errors", "What releases err by", _errors(tables.get("errors", []))),
-        ("intervals", "How often intervals hold", _intervals(tables.get("intervals", []))),
+        ("errors", "Errors of releases", _errors(tables.get("errors", []))),
+        ("intervals", "Coverage of intervals", _intervals(tables.get("intervals", []))),
         ("real", "Real data", _real(tables, figures)),
         ("loose", "Bounds wider than the data", _loose(tables)),
         ("quoted", "Numbers in the paper's text", _quoted(tables.get("quoted", []))),
@@ -139,7 +139,7 @@ def page(
 
 
 def inlined(folder: Path, name: str) -> str:
-    """Return a saved figure as the source of an image: its SVG, or its PNG where that is large."""
+    """Return a saved figure as the source of an image: its SVG or, if that is large, its PNG."""
     svg = (folder / f"{name}.svg").read_bytes()
     if len(svg) <= LARGEST_SVG:
         return f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
@@ -147,7 +147,7 @@ def inlined(folder: Path, name: str) -> str:
 
 
 def claims(tables: Mapping[str, Table]) -> list[Claim]:
-    """Compare ours with the lowest published mechanism wherever a table has both."""
+    """Compare our default with the best published mechanism wherever a table has both."""
     found = []
     for name, place, column in (("medians", "collection", "error"), ("wsum", "n", "wsum")):
         scores: dict[tuple[float, Any], dict[str, float]] = {}
@@ -176,10 +176,10 @@ def _about(provenance: Mapping[str, str]) -> str:
         for name, text in provenance.items()
     )
     return (
-        "<p>The evaluation in Lazarsfeld, Johnson and Adeniran, &ldquo;Differentially "
-        "Private Maximal Information Coefficients&rdquo; (ICML 2022), done again and set "
-        "beside the print, with our mechanisms added. All noise here is a seeded simulation: "
-        f"nothing on this page is a private release.</p>\n<dl>{listed}</dl>"
+        "<p>The evaluation of Lazarsfeld, Johnson and Adeniran, &ldquo;Differentially "
+        "Private Maximal Information Coefficients&rdquo; (ICML 2022), reproduced and set "
+        "beside the printed numbers, with our mechanisms added. All noise here is simulated "
+        f"with a seed: nothing on this page is a private release.</p>\n<dl>{listed}</dl>"
     )
 
 
@@ -188,9 +188,9 @@ def _summary(tables: Mapping[str, Table]) -> str:
     if not found:
         return ""
     sections = [
-        "<p>Is MICc-Lap (ours), the default, at a proved epsilon, closer than every published "
-        "mechanism? Its value is what is released; its estimate follows from the value and from "
-        "what is public.</p>",
+        "<p>Is MICc-Lap (ours), the default, closer than every published mechanism, at a proved "
+        "epsilon? Its value is what it releases; its estimate derives from the value and public "
+        "facts.</p>",
         _count("value", [(claim, claim.value) for claim in found]),
         _count("estimate", [(c, c.estimate) for c in found if c.estimate is not None]),
         _beaten(found),
@@ -200,7 +200,7 @@ def _summary(tables: Mapping[str, Table]) -> str:
         heads = ["Where", "Ours: value", "Ours: estimate", "Lowest published", "Goal for ours"]
         # only WSUM has goals
         keep = slice(None) if name == "wsum" else slice(-1)
-        caption = f"{measure}: ours against the lowest published mechanism"
+        caption = f"{measure}: ours against the best published mechanism"
         sections.append(
             table(name, caption, heads[keep], [row[keep] for row in rows]) if rows else ""
         )
@@ -214,7 +214,7 @@ def _compared(claim: Claim) -> list[Any]:
 
 
 def _count(what: str, pairs: Sequence[tuple[Claim, float]]) -> str:
-    """Say where ours is lower and, by name, where it is not."""
+    """Count the places where ours is lower, and list those where it is not."""
     if not pairs:
         return ""
     worse = [(claim, mine) for claim, mine in pairs if not mine < claim.published]
@@ -230,7 +230,7 @@ def _count(what: str, pairs: Sequence[tuple[Claim, float]]) -> str:
 
 
 def _beaten(found: Sequence[Claim]) -> str:
-    """Say where a simple baseline is closer than both our value and our estimate."""
+    """List where a simple baseline is closer than both our value and our estimate."""
     listed = ""
     for claim in found:
         best = min(v for v in (claim.value, claim.estimate) if v is not None)
@@ -263,14 +263,14 @@ def _synthetic(tables: Mapping[str, Table], figures: Mapping[str, str]) -> str:
     rows = tables.get("wsum", [])
     parts = [_wsum(rows, epsilon) for epsilon in _epsilons(rows)]
     if tables.get("synthetic"):
-        parts.append(f"<p>Each distribution by itself: {link('synthetic')}.</p>")
+        parts.append(f"<p>Each distribution separately: {link('synthetic')}.</p>")
     if not any(parts):
         return ""
     return "\n".join([*parts, _figures(figures, "wsum"), _figures(figures, "synthetic")])
 
 
 def _wsum(rows: Table, epsilon: float) -> str:
-    """One contender a row, one n a column; the lowest that keeps its epsilon is bold."""
+    """One contender per row, one n per column; the lowest with a valid epsilon is bold."""
     at = {(row["mechanism"], row["n"]): row for row in rows if row["epsilon"] == epsilon}
     sizes = sorted({n for _, n in at})
     shown = [c for c in CONTENDERS if any(key == c.key for key, _ in at)]
@@ -287,8 +287,8 @@ def _wsum(rows: Table, epsilon: float) -> str:
             cells.append(Html(text))
         body.append(cells)
     caption = (
-        f"WSUM, the weighted mean absolute error with respect to MIC*, epsilon = {epsilon:g} "
-        "(lower is better). Bold: the lowest of those that keep their epsilon"
+        f"WSUM, the weighted mean absolute error against MIC*, epsilon = {epsilon:g} "
+        "(lower is better). Bold: the lowest of those whose epsilon holds"
     )
     return table("wsum", caption, ["Contender", *(f"n = {n:,}" for n in sizes)], body)
 
@@ -307,7 +307,7 @@ def _parameters(tables: Mapping[str, Table], figures: Mapping[str, str]) -> str:
             "wsum_estimate": "WSUM*, estimate",
         }
         parts.append(_figures(figures, "parameters"))
-        caption = "Parameters tuned for ours. WSUM*: over the functions of even number alone"
+        caption = "Our tuned parameters. WSUM*: over the functions of even number only"
         parts.append(plain("parameters_tuned", caption, named, tuned))
     return "\n".join(parts)
 
@@ -316,15 +316,15 @@ def _errors(rows: Table) -> str:
     named = {"mechanism": "Mechanism", "n": "n", "epsilon": "epsilon", "value": "Value"}
     named |= {"value_upper": "Value, 90%", "estimate": "Estimate"}
     named |= {"estimate_upper": "Estimate, 90%"}
-    caption = "Distance of default releases from MIC*: weighted mean, and what 90% do not exceed"
+    caption = "Distance of default releases from MIC*: weighted mean, and 90% quantile"
     return plain("errors", caption, named, rows) if rows else ""
 
 
 def _intervals(rows: Table) -> str:
     named = {name: name for name in rows[0]} if rows else {}
     caption = (
-        "Share of intervals for MIC* that hold it, on each function left out of the fit and on "
-        "curves that are not among the functions, by nominal level; mean width"
+        "Share of intervals that contain MIC*, on functions left out of the fit and on other "
+        "curves, by nominal level; mean width"
     )
     return plain("intervals", caption, named, rows) if rows else ""
 
@@ -340,7 +340,7 @@ def _printed(rows: Table, key: str) -> str:
         ]
         for row in sorted(rows, key=lambda r: (-r["epsilon"], r["n"]))
     ]
-    caption = Html(f"The paper's optimal parameters found again, beside the print: {who(key)}")
+    caption = Html(f"The paper's optimal parameters, searched again and as printed: {who(key)}")
     return table("parameters_paper", caption, heads, body)
 
 
@@ -353,15 +353,15 @@ def _real(tables: Mapping[str, Table], figures: Mapping[str, str]) -> str:
         for epsilon in _epsilons(medians)
     ]
     if tables.get("real"):
-        parts.append(f"<p>Each pair by itself: {link('real')}.</p>")
+        parts.append(f"<p>Each pair separately: {link('real')}.</p>")
     return "\n".join([*parts, _figures(figures, "real")]) if any(parts) else ""
 
 
 def _loose(tables: Mapping[str, Table]) -> str:
-    """One contender a row, one shape or collection a column."""
+    """One contender per row, one shape or collection per column."""
     parts = []
     for name, place, column, caption in (
-        ("loose", "shape", "wsum", "WSUM where both axes lie so within their bounds"),
+        ("loose", "shape", "wsum", "WSUM by how both axes lie within their bounds"),
         ("end_to_end", "collection", "median_error", "Median error against MICe, stated bounds"),
     ):
         for epsilon in _epsilons(rows := tables.get(name, [])):
@@ -398,9 +398,9 @@ def _medians(rows: Table, collection: str, epsilon: float) -> str:
 
 
 def _far(row: Mapping[str, Any], what: str) -> bool:
-    """Tell whether a median is too far from the print; the tolerance itself is near enough."""
+    """Return whether a median differs from the paper by more than the tolerance."""
     by = _difference(row, what)
-    return by is not None and abs(by) > TOLERANCES[what] + 1e-9  # decimals are not exact
+    return by is not None and abs(by) > TOLERANCES[what] + 1e-9  # allow for rounding
 
 
 def _away(row: Mapping[str, Any], what: str) -> Html:
@@ -409,7 +409,7 @@ def _away(row: Mapping[str, Any], what: str) -> Html:
 
 
 def _remark(row: Mapping[str, Any]) -> str:
-    """Say why a row differs from the print; a note of a row that does not is kept too."""
+    """Explain why a row differs from the paper; a note on a row that does not is shown too."""
     far = [f"{what} by {signed(_difference(row, what))}" for what in TOLERANCES if _far(row, what)]
     note = escape(str(row.get("note") or ""))
     if far:
@@ -429,7 +429,7 @@ def _quoted(rows: Table) -> str:
         ]
         for row in rows
     ]
-    caption = "What the text reads off the boxplots, and what we read off ours"
+    caption = "Numbers that the text reads from its boxplots, and the same from ours"
     return table("quoted", caption, heads, body) if rows else ""
 
 

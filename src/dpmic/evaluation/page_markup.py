@@ -1,4 +1,4 @@
-"""The page's HTML: tables, figures, numbers, and the one place where text is escaped."""
+"""The page's HTML: tables, figures, numbers, and the only place where text is escaped."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ summary { cursor: pointer; margin: 1rem 0; }
 
 
 class Html(str):
-    """Text that is HTML already; any other text is escaped."""
+    """Text that is HTML already; all other text is escaped."""
 
     __slots__ = ()
 
 
 MISSING = Html("&ndash;")
-"""What stands in an empty cell."""
+"""The text of an empty cell."""
 
 
 def document(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
-    """Return a page of (name, title, HTML) with its contents; it loads nothing."""
+    """Return a page of (name, title, HTML) with a table of contents; it loads nothing."""
     contents = "".join(f'<li><a href="#{name}">{head}</a></li>' for name, head, _ in sections)
     body = "\n".join(
         f'<section id="{name}" aria-labelledby="{name}-title">'
@@ -88,14 +88,14 @@ def table(name: str, caption: str, heads: Sequence[str], body: Iterable[Sequence
 
 
 def plain(name: str, caption: str, heads: Mapping[str, str], rows: Table) -> str:
-    """Fold a long table whose columns are shown as they are."""
+    """Return a long table in folded form, with its columns as they are."""
     body = [[_shown(column, row.get(column)) for column in heads] for row in rows]
     shown = table(name, caption, list(heads.values()), body)
     return f"<details><summary>{escape(caption)}: {len(rows):,} rows</summary>{shown}</details>"
 
 
 def figure(source: str, caption: str) -> str:
-    """Return an image with its caption, which says what it shows to who cannot see it."""
+    """Return an image with its caption, which also describes it to people who cannot see it."""
     text = escape(caption)
     return (
         f'<figure><div class="scroll"><img src="{escape(source)}" alt="{text}"></div>'
@@ -109,7 +109,7 @@ def link(name: str) -> str:
 
 
 def who(key: str, always: bool = False) -> Html:
-    """Name a contender; one whose epsilon does not hold says so wherever it stands.
+    """Return a contender's label, with a note if its epsilon does not hold.
 
     Examples
     --------
@@ -129,12 +129,12 @@ def who(key: str, always: bool = False) -> Html:
 
 
 def there(value: Any) -> bool:
-    """Tell whether a cell holds something: a file's empty cell may be read as nan."""
+    """Return whether a cell has a value: a file's empty cell may be read as nan."""
     return value is not None and not (isinstance(value, float) and isnan(value))
 
 
 def number(value: float | None) -> Html:
-    """Write a number so that it can be compared with its neighbours.
+    """Format a number so that it can be compared with its neighbours.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def number(value: float | None) -> Html:
 
 
 def signed(value: float | None) -> Html:
-    """Write a difference, always with its sign."""
+    """Format a difference, always with its sign."""
     return MISSING if value is None else Html(f"{value:+.3f}")
 
 

@@ -1,4 +1,4 @@
-"""Tables of parameters: the paper's search done again, and ours on a wider range."""
+"""Tables of parameters: the paper's search, repeated, and ours over a wider range."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ Floats = NDArray[np.float64]
 PAPER_CELLS = (4.0, 6.0, 8.0, 10.0, 12.0, 20.0, 40.0, 60.0, 80.0, 100.0, 125.0, 150.0)
 PARTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 GAIN = 0.05
-"""A calibration that gains less than this on the half it is fitted to is not kept,"""
+"""A calibration is kept only if it gains more than this on the half it is fitted to,"""
 DROWNED = 0.9
-"""unless noise drowns all: the plain one has more than this share of the constant's error."""
+"""or if noise drowns everything: the plain one has over this share of the constant's error."""
 BLIND = Calibration(0.0, 1.0, 5.0)
-"""The calibration of noisy scores that tell nothing: always about 0.5."""
+"""The calibration of scores lost in noise: always about 0.5."""
 DIGITS = 6
 SMALLER = (0.01, 0.03)
-"""Losses that are tuned for besides: there capped scores still say something."""
+"""Further values of epsilon to tune for, at which capped scores are still informative."""
 QUANTILES = 200
-"""Equally likely values that stand for Laplace noise where there is no closed form."""
+"""Equally likely values that represent Laplace noise if there is no closed form."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How far the search goes, and on how many samples of each distribution."""
+    """The range of the search, and the samples of each distribution."""
 
     distributions: tuple[NoisyFunction, ...]
     n: tuple[int, ...]
@@ -59,7 +59,7 @@ class Effort:
 
 
 def published(run: Run, effort: Effort) -> Table:
-    """Return the best (c, B) of the published mechanisms in the paper's range, and the print.
+    """Return the best (c, B) of the published mechanisms in the paper's range, and as printed.
 
     MICr-Lap with c = 5, MICr-Geom with c = 1 and 2, B between 4 and 150.
     """
@@ -122,8 +122,8 @@ def _beside_print(
 def tuned(run: Run, effort: Effort) -> Table:
     """Return our parameters for every n and epsilon, with the calibration of the estimate.
 
-    B, c, lmax and m are chosen on all distributions. The calibration is fitted to the functions
-    of odd number; ``wsum_value`` and ``wsum_estimate`` are those of the others.
+    B, c, lmax and m are chosen on all distributions. The calibration is fitted to functions of odd
+    number; ``wsum_value`` and ``wsum_estimate`` are over the others.
     """
     targets = mic_stars(run, effort.distributions)
     odd = np.array([q.function % 2 == 1 for q in effort.distributions])
@@ -175,7 +175,7 @@ def _scores(run: Run, effort: Effort, n: int) -> tuple[Scores, Scores]:
 
 
 def _scale(mechanism: str, n: int, epsilon: float, choice: Choice) -> float:
-    """Return the scale of the noise that a release with these parameters would have."""
+    """Return the noise scale of a release with these parameters."""
     if mechanism == "micr-laplace":
         return MICrLaplace(epsilon, SQUARE, B=choice.B, c=choice.c).setting(n).noise.scale
     mechanism_ = MICeLaplace(epsilon, B=choice.B, c=choice.c, lmax=choice.lmax)
@@ -183,7 +183,7 @@ def _scale(mechanism: str, n: int, epsilon: float, choice: Choice) -> float:
 
 
 def _parts(run: Run, effort: Effort, n: int, targets: Floats) -> dict[float, dict[str, float]]:
-    """Return the best size of the noisy table for every epsilon: the baseline gets its best."""
+    """Return the best size of the noisy table for every epsilon; the baseline gets its best."""
     tried = [Perturbed("noisy-table", e, float(parts)) for e in effort.epsilon for parts in PARTS]
     found = perturbed(run, effort.distributions, n, effort.iterations[n], tried)
     sums = {kind: values_wsum(values, targets) for kind, values in found.items()}
@@ -203,7 +203,7 @@ def _histograms(
     for epsilon in effort.epsilon:
         tried = {cut: values for (at, cut), values in found.items() if at == epsilon}
         cut = histograms.best_cut(tried, targets, odd)
-        # The noise is in the values already.
+        # The values contain the noise already.
         fit = _Fit(tried[cut], targets, 0.0)
         best[epsilon] = {"m": cut.m, "B": float(cut.B), **fit.row(odd)}
     return best
@@ -213,7 +213,7 @@ def _histograms(
 class _Fit:
     """The search for a calibration: scores [distribution, iteration] and their MIC*.
 
-    ``scale`` is that of Laplace noise yet to be added; 0 where the scores have their noise.
+    ``scale`` is that of the Laplace noise to add, or 0 if the scores contain their noise.
     """
 
     scores: Floats
@@ -221,7 +221,7 @@ class _Fit:
     scale: float
 
     def row(self, odd: NDArray[np.bool_]) -> dict[str, float]:
-        """Fit to one half and judge on the other."""
+        """Fit to one half and evaluate on the other."""
         best = self._best(odd)
         return {
             "low": best.low,
@@ -232,7 +232,7 @@ class _Fit:
         }
 
     def _best(self, half: NDArray[np.bool_]) -> Calibration:
-        """Return the calibration with the least WSUM on one half of the distributions."""
+        """Return the calibration with the smallest WSUM on one half of the distributions."""
         from scipy.optimize import minimize
 
         def ends(x: Floats) -> tuple[float, float, float]:
@@ -254,7 +254,7 @@ class _Fit:
         return Calibration(*(round(number, 4) for number in ends(found.x)))
 
     def _constant(self, half: NDArray[np.bool_]) -> float:
-        """Return WSUM of 0.5, whatever the data are."""
+        """Return WSUM of always answering 0.5."""
         targets = self.targets[half]
         return float(wsum(np.abs(0.5 - targets), targets))
 

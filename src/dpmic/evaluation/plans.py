@@ -29,7 +29,7 @@ Statistic = Literal[
 ]
 
 ORDERS = 20
-"""Orders of ties that are tried for one dataset; each serves several draws of noise."""
+"""Random orders of ties per dataset; each serves several noise draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Scored:
     def scores(
         self, points: Points, bounds: Bounds, orders: int, rng: np.random.Generator
     ) -> Floats:
-        """Return the score of a dataset, for several orders where ties are ordered."""
+        """Return the scores of a dataset: several if ties are put in random order."""
         if isinstance(self.choice, CapLimits):
             axes: Any = self.statistic.removeprefix("micc, ")
             return np.array(scoring.micc(points, bounds, (self.choice.cap,), axes))
@@ -65,7 +65,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One contender at one epsilon; ``estimate`` makes a second one of the same outputs."""
+    """One contender at one epsilon; ``estimate`` derives a second one from the same outputs."""
 
     key: str
     epsilon: float
@@ -80,7 +80,7 @@ Group = tuple[Entry, ...]
 def plan(n: int, epsilons: Sequence[float]) -> tuple[Group, ...]:
     """Return all contenders for n records at every epsilon.
 
-    The capped score came later: with samples of its own, it leaves the numbers of others alone.
+    The capped score was added later; it has its own samples, so that other numbers do not change.
     """
     return (
         tuple(entry for epsilon in epsilons for entry in _at(n, epsilon)),
@@ -89,7 +89,7 @@ def plan(n: int, epsilons: Sequence[float]) -> tuple[Group, ...]:
 
 
 def plan_for_wide_bounds(n: int, epsilons: Sequence[float]) -> tuple[Group, ...]:
-    """Return the contenders where bounds are wider than the data: linear axes, and ours."""
+    """Return the contenders for bounds wider than the data: linear axes, and our mechanisms."""
     entries = []
     for epsilon in epsilons:
         mechanism = CappedLaplace(epsilon, SQUARE)
@@ -103,7 +103,7 @@ def plan_for_wide_bounds(n: int, epsilons: Sequence[float]) -> tuple[Group, ...]
 
 
 def _at(n: int, epsilon: float) -> list[Entry]:
-    """Return all contenders: as published, ours as :func:`dpmic.release` has them, and floors."""
+    """Return all contenders: as published, ours as :func:`dpmic.release` runs them, baselines."""
     floor = mice_floor(n)
     assert isinstance(floor.choice, Choice)
     geometric_c, geometric_B = printed.interpolated("micr-geom", n, epsilon)
@@ -145,12 +145,12 @@ def _ours_micr(n: int, epsilon: float) -> Entry:
 
 
 def _ours_capped(n: int, epsilon: float) -> Entry:
-    """Return the default mechanism, on linear axes: the bounds of the evaluation fit the data."""
+    """Return the default mechanism on linear axes, since the evaluation's bounds fit the data."""
     return _ours("ours-capped", "micc, linear", CappedLaplace(epsilon, SQUARE), n)
 
 
 def _ours(key: str, statistic: Statistic, mechanism: Mechanism, n: int) -> Entry:
-    """Return one of our mechanisms with the setting and the noise that a release would have."""
+    """Return one of our mechanisms with the parameters and the noise of a release."""
     setting = mechanism.setting(n)
     source = Scored(statistic, setting_of(setting.limits), setting.noise.scale)
     return Entry(key, mechanism.epsilon, source, setting.calibration)
@@ -169,7 +169,7 @@ def rows(entries: Sequence[Entry]) -> list[tuple[str, float]]:
 def outputs(
     entries: Sequence[Entry], points: Points, bounds: Bounds, runs: int, rng: np.random.Generator
 ) -> Floats:
-    """Return [row, run]: what each contender says of one dataset."""
+    """Return [row, run]: the outputs of each contender on one dataset."""
     found: list[Floats] = []
     known: dict[tuple[str, Setting], Floats] = {}  # several contenders share a score
     for entry in entries:

@@ -1,8 +1,8 @@
-"""Every number of the evaluation that the paper prints, and what its text reads off, beside ours.
+"""Every number of the evaluation that the paper prints or reads from its figures.
 
 Lazarsfeld, Johnson and Adeniran, "Differentially Private Maximal Information Coefficients",
-ICML 2022. Mechanisms are called by their keys in :mod:`dpmic.evaluation.tables`. The paper
-prints the boxplots as images alone; of them only what its text reads off is known.
+ICML 2022. Mechanisms are named by their keys in :mod:`dpmic.evaluation.tables`. The paper prints
+its boxplots only as images; of them only what its text reads off is known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Statistic = Literal[
 
 EPSILONS = (1.0, 0.1)
 MECHANISMS = ("mice-lap", "micr-lap", "micr-geom")
-"""The columns of both tables of medians, in their order."""
+"""The columns of both tables of medians, in order."""
 
 # Appendix on experiments, "Tuning Parameters for MICr-Lap and MICr-Geom", table "tab:opt-BC".
 PARAMETERS: Mapping[tuple[str, float], Mapping[int, tuple[int, int]]] = MappingProxyType(
@@ -66,17 +66,16 @@ PARAMETERS: Mapping[tuple[str, float], Mapping[int, tuple[int, int]]] = MappingP
 )
 """The optimal (c, B) of a mechanism and an epsilon, by n.
 
-The section on synthetic data says that the optimal B ranged from 12 to 150; the table itself
-has 6, 8 and 10 as well, and the table is what we follow. MICe-Lap has no row: it was given
-B = n ** 0.6 and c = 15 throughout.
+The section on synthetic data says that the optimal B ranged from 12 to 150; the table also has 6,
+8 and 10. We follow the table. MICe-Lap has no row: it always used B = n ** 0.6 and c = 15.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Median:
-    """Medians over the data sets of a collection, each of 100 runs, with respect to MICe.
+    """Medians over the data sets of a collection, each of 100 runs, measured against MICe.
 
-    ``error`` is the mean unsigned error, which the paper prints for some of them only.
+    ``error`` is the mean unsigned error, which the paper prints only for some of them.
     """
 
     bias: float
@@ -136,11 +135,10 @@ MEDIANS: Mapping[tuple[str, str, float], Median] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number that the text reads off a boxplot.
+    """One number that the text reads from a boxplot.
 
-    It is taken over all 189 distributions at ``n`` records where ``collection`` is None, and
-    over the data sets of the collection otherwise: those of the bin with that number, or all of
-    them where ``bin`` is None.
+    If ``collection`` is None it is over all 189 distributions at ``n`` records. Otherwise it is
+    over the data sets of the collection: those of one ``bin``, or all if that is None.
     """
 
     mechanism: str
@@ -159,11 +157,11 @@ BINS: Mapping[str, tuple[float, ...]] = MappingProxyType(
         "Spellman23": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     }
 )
-"""Ends of the intervals of MICe that group a collection; Spellman23 is not drawn in the paper."""
+"""The edges of the MICe bins of each collection; the paper does not plot Spellman23."""
 
 
 def in_bin(collection: str, mice: float) -> int:
-    """Return the number of the interval that a score lies in; 1 belongs to the last."""
+    """Return the number of the bin of a score; 1 belongs to the last."""
     return bisect_right(BINS[collection][1:-1], mice)
 
 
@@ -177,7 +175,7 @@ SYNTHETIC: tuple[Figure, ...] = (
     Figure("micr-geom", 1.0, 5000, "largest bias", 0.04),
     Figure("micr-geom", 1.0, 250, "median variance", 0.003),
 )
-"""The numbers in the text about the synthetic boxplots; those with epsilon 0.1 have none."""
+"""The numbers in the text about the synthetic boxplots; it gives none for epsilon 0.1."""
 
 REAL: tuple[Figure, ...] = (
     # Section "Real Data", "Evaluation of Private Error", on the figure "fig:real-bw". First the
@@ -195,15 +193,15 @@ REAL: tuple[Figure, ...] = (
     Figure("micr-geom", 1.0, 4381, "least bias", -0.04, "Spellman4381"),
     Figure("micr-geom", 1.0, 4381, "largest bias", 0.06, "Spellman4381"),
 )
-"""The numbers in the text about the binned boxplots; those with epsilon 0.1 have none."""
+"""The numbers in the text about the binned boxplots; it gives none for epsilon 0.1."""
 
 
 def interpolated(mechanism: str, n: int, epsilon: float) -> tuple[int, int]:
     """Return (c, B) for n records, by the paper's interpolation of its table.
 
-    It is linear in n between two printed rows; c is rounded to the nearest integer (upwards
-    from one half) and B is rounded down. Outside 25 to 10,000 the nearest row holds. The column
-    is that of the nearer epsilon on a log scale.
+    It is linear in n between two printed rows; c is rounded to the nearest integer (one half up),
+    and B is rounded down. Outside 25 to 10,000 the nearest row holds. The column is that of the
+    epsilon that is nearer on a log scale.
 
     Examples
     --------
@@ -261,11 +259,11 @@ REASONS: dict[tuple[str | None, str, str], str] = {
         "is -0.047"
     ),
 }
-"""Why a number differs from the print."""
+"""Why a number differs from the printed one."""
 
 
 def quoted(synthetic: Table, real: Table) -> Table:
-    """Return a row for each number that the tables at hand can answer."""
+    """Return a row for each number that can be computed from the tables."""
     rows = []
     for figure in (*SYNTHETIC, *REAL):
         column, summary = READ_OFF[figure.statistic]
@@ -292,7 +290,7 @@ def quoted(synthetic: Table, real: Table) -> Table:
 
 
 def _of(figure: Figure, row: Mapping[str, Any]) -> bool:
-    """Tell whether a row of either table is one of those that a number is read off."""
+    """Return whether a row of a table belongs to a number in the text."""
     if (row["mechanism"], row["epsilon"]) != (figure.mechanism, figure.epsilon):
         return False
     if figure.collection is None:

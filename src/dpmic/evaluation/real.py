@@ -25,11 +25,11 @@ NOTES = {
         "0.016 at most"
     ),
 }
-"""Why a full run differs from the print by more than 0.02 in bias or 0.01 in error."""
+"""Why a full run differs from the paper by more than 0.02 in bias or 0.01 in error."""
 ROUNDING = 1e-30
-"""Equal numbers may have so large a variance."""
+"""Rounding alone can give equal numbers this much variance."""
 BATCH = 32
-"""Pairs in one task: little is lost when a run is stopped."""
+"""Pairs per task: little is lost if a run is interrupted."""
 
 
 def measure(
@@ -40,7 +40,7 @@ def measure(
     *,
     every: int = 1,
 ) -> Table:
-    """Return a row for each pair, contender and epsilon; ``every`` leaves pairs out.
+    """Return a row for each pair, contender and epsilon; ``every`` skips pairs.
 
     The error of an output is its distance from MICe of the same pair (alpha = 0.6, c = 15).
     """
@@ -80,7 +80,7 @@ def _row(bias: float, variance: float, error: float) -> dict[str, float]:
 
 
 def _fingerprint(batch: Sequence[DataPair]) -> str:
-    """Name pairs by what is in them, so that another file is not taken for this one."""
+    """Name pairs by their values, so that another file is not mistaken for this one."""
     digest = hashlib.sha256()
     for pair in batch:
         for part in (pair.label.encode(), pair.x.tobytes(), pair.y.tobytes()):
@@ -110,7 +110,7 @@ def _task(
 
 
 def medians(table: Table) -> Table:
-    """Return the median of bias, variance and error over the pairs, beside what is printed."""
+    """Return the median bias, variance and error over the pairs, beside the printed ones."""
     groups: dict[tuple[str, str, float], Table] = {}
     for row in table:
         groups.setdefault((row["collection"], row["mechanism"], row["epsilon"]), []).append(row)

@@ -1,9 +1,9 @@
-"""The 21 functional relationships of Reshef et al. 2011, each under nine amounts of noise.
+"""The 21 functional relationships of Reshef et al. 2011, each with nine amounts of noise.
 
 A distribution is a mixture of 100 round Gaussians of one width, centred on points evenly spaced
-along a function's graph, and restricted to the unit square. What the paper's text leaves out is
-said where it is used; F3 and F4 are printed as 2 (x - 0.05), but 2 x - 0.5 is what stays near
-the unit square and what the published results were made with.
+along a function's graph, and restricted to the unit square. Details that the paper leaves out are
+noted where they are used. F3 and F4 are printed as 2 (x - 0.05), but only 2 x - 0.5 stays near the
+unit square, and the published results used it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Function = Callable[[Floats], Floats]
 POINTS = 100
 R_SQUARED = tuple(round(0.1 * i, 1) for i in range(1, 10))
 LEAST_SIGMA, MOST_SIGMA = 1e-5, 2.0
-"""Between these lies the noise of every function and R^2."""
+"""The range of the noise of all functions and R^2."""
 
 
 def _cubic(x: Floats) -> Floats:
@@ -67,9 +67,8 @@ FUNCTIONS: tuple[Function, ...] = (
 class NoisyFunction:
     """A mixture of round Gaussians along a graph, restricted to the unit square.
 
-    ``x`` and ``y`` are the centres and ``sigma`` their common standard deviation. A sample that
-    falls outside the square is drawn again, so the density is that of the mixture divided
-    by its mass inside.
+    ``x`` and ``y`` are the centres and ``sigma`` their common standard deviation. A point outside
+    the square is drawn again, so the density is that of the mixture divided by its mass inside.
     """
 
     name: str
@@ -100,14 +99,14 @@ class NoisyFunction:
     def masses(self, x_cuts: ArrayLike, y_cuts: ArrayLike) -> Floats:
         """Return the probability of every cell [column, row] between inner cuts."""
         columns, rows = self._between(self.x, x_cuts), self._between(self.y, y_cuts)
-        # Not a matrix product: its last bits depend on the number of threads.
+        # Not a matrix product, whose last bits depend on the number of threads.
         cells = np.einsum("ij,ik->jk", columns, rows)
         return np.asarray(cells / cells.sum())
 
     def mass_cuts(self, axis: Literal["x", "y"], size: int) -> Floats:
         """Return the inner cuts of ``size`` parts of equal probability, by bisection."""
         own, other = (self.x, self.y) if axis == "x" else (self.y, self.x)
-        weights = self._between(other, ()).ravel()  # of each Gaussian, by the other axis
+        weights = self._between(other, ()).ravel()  # mass of each Gaussian on the other axis
         weights = weights / (weights @ self._between(own, ()).ravel())
         wanted = np.arange(1, size) / size
         low, high = np.zeros(size - 1), np.ones(size - 1)
@@ -131,14 +130,14 @@ class NoisyFunction:
 
 @lru_cache(maxsize=4)
 def family(r_squared: tuple[float, ...] = R_SQUARED) -> tuple[NoisyFunction, ...]:
-    """Return all 189 distributions, or those of some R^2, by function and then by R^2."""
+    """Return all 189 distributions, or those with some R^2, ordered by function and R^2."""
     return tuple(
         noisy(number, kept) for number in range(1, len(FUNCTIONS) + 1) for kept in r_squared
     )
 
 
 def noisy(number: int, r_squared: float) -> NoisyFunction:
-    """Return one of the 21 functions under the noise that leaves a given R^2.
+    """Return one of the 21 functions, with the noise that gives this R^2.
 
     Examples
     --------
@@ -157,7 +156,7 @@ def noisy(number: int, r_squared: float) -> NoisyFunction:
 def _generating_points(number: int) -> Floats:
     """Return 100 abscissae evenly spaced by arc length.
 
-    The range is the part of [0, 1] between the first and the last x with f(x) inside [0, 1].
+    They range over [0, 1] from the first to the last x with f(x) inside [0, 1].
     """
     function = FUNCTIONS[number - 1]
     dense = np.linspace(0, 1, 200_001)
@@ -169,11 +168,11 @@ def _generating_points(number: int) -> Floats:
 
 
 def _sigma(function: Function, x: Floats, r_squared: float) -> float:
-    """Find the noise that leaves R^2, by safeguarded bisection on the logarithm of sigma.
+    """Find the noise that gives this R^2, by safeguarded bisection on the logarithm of sigma.
 
-    R^2 is the squared Pearson correlation of f(x + e1) and f(x) + e2, x uniform on the
-    generating points and e1, e2 Gaussian (Reshef et al. 2018). e1 takes a thousand equally
-    likely values; e2 only adds sigma^2 to a variance.
+    R^2 is the squared Pearson correlation of f(x + e1) and f(x) + e2, with x uniform on the
+    generating points and e1, e2 Gaussian (Reshef et al. 2018). e1 takes a thousand equally likely
+    values; e2 only adds sigma^2 to a variance.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtri

@@ -1,4 +1,4 @@
-"""One command: measure what is missing, write tables, draw figures, and make the page."""
+"""One command that measures what is missing, writes tables, draws figures, and makes the page."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from dpmic.parameters import provenance
 Part = Literal["synthetic", "real", "loose", "parameters", "errors", "intervals"]
 PARTS: tuple[Part, ...] = ("parameters", "synthetic", "real", "loose", "errors", "intervals")
 ENDS = (0.02, 0.97, 0.997)
-"""For intervals, also functions that noise hides, and functions that are nearly noiseless."""
+"""For intervals, also functions hidden by noise, and functions with almost no noise."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """How much is measured: all of the paper's, or a part of it in two minutes."""
+    """How much is measured: everything in the paper, or a part of it in two minutes."""
 
     r_squared: tuple[float, ...]
     n: tuple[int, ...]
@@ -80,7 +80,7 @@ FULL = Scope(
     },
     error_iterations={
         **{25: 20, 50: 20, 100: 20, 250: 10, 500: 10},
-        # beyond the last n of the tuned table, whose calibration ends there
+        # beyond the last n of the tuned table, where the calibration ends
         **{1000: 6, 2500: 5, 5000: 5, 10000: 4, 25000: 4, 50001: 3},
     },
     interval_iterations={
@@ -111,7 +111,7 @@ TUNED_EPSILONS = (0.1, 0.3, 1.0, 3.0)
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A folder with its tables, figures and page, and what of it is to be measured."""
+    """A folder with its tables, figures and page, and which of them to measure."""
 
     folder: Path
     run: Run
@@ -143,11 +143,11 @@ class Reproduction:
         return {"synthetic": rows, "wsum": sums, "consistency": converging, "error_rate": rate}
 
     def _real(self) -> dict[str, Table]:
-        """Measure every collection; without data say so and go on."""
+        """Measure every collection; without the data, say so and go on."""
         try:
             loaded = [load() for load in collections.COLLECTIONS.values()]
         except InputError as error:
-            self.say(f"real data are left out: {error}")
+            self.say(f"skipping the real data: {error}")
             return {}
         rows: Table = []
         for collection in loaded:
@@ -157,7 +157,7 @@ class Reproduction:
         return {"real": rows, "medians": real.medians(rows)}
 
     def _loose(self) -> dict[str, Table]:
-        """Measure what bounds cost that are wider than the data, made up and real."""
+        """Measure the cost of bounds wider than the data, on synthetic and on real data."""
         scope, every = self.scope, self.scope.loose_every
         few = self._distributions()[:: every["distributions"]]
         found = {
@@ -168,7 +168,7 @@ class Reproduction:
         try:
             parts = list(loose.end_to_end(self.run, printed.EPSILONS, scope.real_iterations, every))
         except DpmicError as error:
-            self.say(f"real data are left out: {error}")
+            self.say(f"skipping the real data: {error}")
             return found
         return {**found, "end_to_end": loose.summary([row for rows in parts for row in rows])}
 
@@ -198,7 +198,7 @@ class Reproduction:
         }
 
     def _errors(self) -> dict[str, Table]:
-        """Measure what default releases err by, with the parameters of the package."""
+        """Measure the errors of default releases, with the parameters of the package."""
         iterations = self.scope.error_iterations
         sampling = expected.Sampling(self._distributions(), expected.EPSILONS, iterations)
         rows = expected.measure(self.run, sampling)
@@ -219,7 +219,7 @@ class Reproduction:
         return {"errors": rows}
 
     def _intervals(self) -> dict[str, Table]:
-        """Measure how default scores scatter for each MIC*, and how often intervals hold."""
+        """Measure default scores for each MIC*, and the coverage of intervals."""
         iterations = self.scope.interval_iterations
         strengths = tuple(sorted((*self.scope.r_squared, *ENDS)))
         sampling = intervals.Sampling(
@@ -247,7 +247,7 @@ class Reproduction:
         distributions: Sequence[NoisyFunction],
         **more: Any,
     ) -> dict[str, Any]:
-        """Say what made a file of numbers."""
+        """Return the origin of a file of numbers."""
         return {
             "command": self._command(part),
             "seed": self.run.seed,
@@ -262,7 +262,7 @@ class Reproduction:
         return f"dpmic reproduce {part}{quick} --seed {self.run.seed}"
 
     def _remember(self, part: Part) -> None:
-        """Keep, beside the tables, what made them."""
+        """Record, beside the tables, what made them."""
         known = self._provenance()
         scope = self.scope
         iterations = {
@@ -283,12 +283,12 @@ class Reproduction:
         return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
     def present(self) -> Path | None:
-        """Draw the figures and make the page of all tables in the folder, if there are any."""
+        """Draw the figures and make the page from all tables in the folder, if there are any."""
         if not (self.folder / "tables").exists():
             return None
         read = {path.stem: tables.read(path) for path in (self.folder / "tables").glob("*.csv")}
         known = self._provenance()
-        known["the parameters of ours"] = str(provenance("tuned")["command"])
+        known["our parameters"] = str(provenance("tuned")["command"])
         asked = quoted(read.get("synthetic", []), read.get("real", []))
         if asked:
             read["quoted"] = asked = [_stated(row) for row in asked]
@@ -316,17 +316,17 @@ def reproduce(
     tell: Callable[[str, int, int], None] = lambda stage, done, total: None,
     say: Callable[[str], None] = print,
 ) -> Path | None:
-    """Regenerate parts of the paper's evaluation and return the page.
+    """Reproduce parts of the paper's evaluation and return the page.
 
-    Results of finished tasks are kept in ``folder / "cache"``: the same call goes on where it
-    was stopped. The same seed gives the same numbers whatever the number of workers.
+    Results of finished tasks are kept in ``folder / "cache"``: repeat the call to resume after an
+    interruption. The same seed gives the same numbers, whatever the number of workers.
     """
     run = Run(folder / "cache", seed, workers, tell)
     reproduction = Reproduction(folder, run, quick, say)
     try:
-        reproduction.draw({})  # the first figure needs no measuring: can it be drawn, and kept?
+        reproduction.draw({})  # fail early: can a figure be drawn and saved?
     except OSError as error:
-        reason = f"nothing can be written there ({error.strerror})"
+        reason = f"it cannot be written to ({error.strerror})"
         raise InputError(f"output {folder}", reason, "pass another folder") from None
     for part in parts:
         reproduction.measure(part)
@@ -334,7 +334,7 @@ def reproduce(
 
 
 def _stated(row: dict[str, Any]) -> dict[str, Any]:
-    """Add what a contender's epsilon is worth: a file may be read without the page."""
+    """Add what a contender's epsilon guarantees: the file may be read without the page."""
     if row.get("mechanism") not in ORDER:
         return row
     contender = named(row["mechanism"])
@@ -346,12 +346,12 @@ def _stated(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _halved(iterations: Mapping[int, int]) -> dict[str, int]:
-    """Return how many samples of each distribution capped scores have."""
+    """Return the number of samples of each distribution for capped scores."""
     return {str(n): expected.halved(count) for n, count in iterations.items()}
 
 
 def _lines(stored: dict[str, Any]) -> str:
-    """Write JSON with one line for each entry of a table, so that a change can be read."""
+    """Write JSON with one line per entry of a table, so that changes are easy to read."""
     head = {name: value for name, value in stored.items() if name != "rows"}
     rows = ",\n  ".join(json.dumps(row) for row in stored["rows"])
     return f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {rows}\n ]\n}}\n'

@@ -1,4 +1,4 @@
-"""What ``mice`` and ``mic`` make of relationships without noise, at which n.
+"""How ``mice`` and ``mic`` score noiseless relationships, by n.
 
 ``write("docs/results")`` makes ``resolution.csv`` and ``resolution.svg`` in some minutes.
 """
@@ -37,15 +37,15 @@ RELATIONSHIPS: dict[str, Callable[[Floats, Floats], Points]] = {
     "circle": lambda u, v: (np.cos(2 * np.pi * u), np.sin(2 * np.pi * u)),
     "independent": lambda u, v: (u, v),
 }
-"""Points made of two independent columns that are uniform on [0, 1]."""
+"""Functions of two independent columns, uniform on [0, 1], that return points."""
 
 SAMPLES = {
     **{50: 100, 100: 100, 200: 100, 500: 100, 1000: 100, 2000: 100},
     **{5000: 40, 10_000: 20, 20_000: 10, 50_000: 10},
 }
-"""Records, and how many samples of them."""
+"""The number of samples for each number of records."""
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart
+# Okabe and Ito's palette, which is colour-blind safe
 COLOURS = ("#000000", "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7", "#8A8A8A")
 MARKERS = "os^DvPXh"
 PANELS = {"mice": "mice: MICe, 2016", "mic": "mic: MIC, 2011"}
@@ -59,7 +59,7 @@ def measure(
 ) -> Table:
     """Return the median scores of every relationship at every n, and the middle 90% of mice.
 
-    A sample follows from the seed, n and its number, so a part of the table has the same numbers.
+    Seed, n and number determine a sample, so a part of the table has the same numbers.
     """
     return [_row(name, n, count, seed) for name in relationships for n, count in samples.items()]
 
@@ -76,7 +76,7 @@ def _row(name: str, n: int, count: int, seed: int) -> dict[str, Any]:
 
 
 def draw(rows: Table) -> Figure:
-    """Draw the scores over n, a panel for each statistic."""
+    """Draw the scores against n, with one panel per statistic."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 4.6), layout="constrained")

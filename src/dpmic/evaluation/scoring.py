@@ -1,4 +1,4 @@
-"""One dataset in, numbers out: scores without noise, and mechanisms that perturb counts."""
+"""From one dataset to numbers: scores without noise, and mechanisms that perturb counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SQUARE: Bounds = ((0.0, 1.0), (0.0, 1.0))
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One setting of a mechanism: most cells, fineness of the master, most columns."""
+    """The grids of a mechanism: most cells, master factor, most columns."""
 
     B: float
     c: float
@@ -33,26 +33,26 @@ class Choice:
 
     @classmethod
     def of(cls, limits: Limits) -> Choice:
-        """Return that of a search."""
+        """Return the choice that matches a search's limits."""
         return cls(limits.B, limits.c, limits.lmax)
 
     @property
     def limits(self) -> Limits:
-        """The same for the search."""
+        """The limits of a search."""
         return Limits(self.B, self.c, "reshef", self.lmax)
 
     @property
     def cost(self) -> float:
-        """About how long the search takes, c^2 B^2.5 (Reshef et al. 2016, appendix H.1)."""
+        """The search time, roughly: c^2 B^2.5 (Reshef et al. 2016, appendix H.1)."""
         return float(self.c**2 * self.B**2.5)
 
 
 Setting = Choice | CapLimits
-"""What a score depends on beside the data: grids, or a cap."""
+"""What a score depends on besides the data: grids, or a cap."""
 
 
 def setting_of(limits: Limits | CapLimits) -> Setting:
-    """Return the setting of a search."""
+    """Return the setting that matches a search's limits."""
     return limits if isinstance(limits, CapLimits) else Choice.of(limits)
 
 
@@ -70,7 +70,7 @@ def micr(points: Points, bounds: Bounds, choice: Choice) -> float:
 
 
 def ranked(points: Points, rng: np.random.Generator) -> RankedAxes:
-    """Return both axes with ties in orders of their own, as the private mechanism breaks them."""
+    """Return both axes, with ties in separate random orders, as in the private mechanism."""
     x, y = points
     return (
         MassAxis.ranked(x, rng.permutation(x.size)),
@@ -85,9 +85,9 @@ def matrix(axes: RankedAxes, limits: Limits) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Perturbed:
-    """A mechanism that adds noise to counts: it must be run anew for every draw.
+    """A mechanism that adds noise to counts, and so must be run again for every draw.
 
-    ``cells`` is B of MICr-Geom, or the parts of each axis of the noisy table.
+    ``cells`` is B of MICr-Geom, or the parts per axis of the noisy table.
     """
 
     kind: Literal["micr-geom", "noisy-table"]

@@ -1,7 +1,7 @@
 """Seeded simulations of the mechanisms: plain numbers for tables and figures, never a release.
 
-Reproducible noise protects nobody. It exists in this package alone, which :mod:`dpmic.privacy`
-cannot import; that it has the distribution of the real noise is tested.
+Reproducible noise protects nobody. It exists only in this package, which :mod:`dpmic.privacy`
+cannot import. Tests check that it has the distribution of the real noise.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def clipped_laplace(scores: ArrayLike, scale: float, rng: np.random.Generator) -
 
 
 def published_grids(B: float) -> int:
-    """Return G, how many noisy master grids MICr-Geom as published looks at.
+    """Return G, the number of noisy master grids in MICr-Geom as published.
 
-    It draws fresh noise for each l and orientation and takes the largest result, so G epsilon,
-    not epsilon, is what its privacy is proved for.
+    It draws fresh noise for each l and orientation and returns the largest result, so its proved
+    privacy loss is G epsilon, not epsilon.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def published_grids(B: float) -> int:
 def published_geometric(
     search: Search, epsilon: float, runs: int, rng: np.random.Generator
 ) -> Floats:
-    """Run MICr-Geom as published, which is not epsilon-DP, on one dataset's search of MICr.
+    """Run MICr-Geom as published, which is not epsilon-DP, on the MICr search of one dataset.
 
     Every count of every master grid gets fresh noise for epsilon / 2 and is clamped to [0, n];
     the score is the largest normalised information of the noisy grids.
@@ -59,10 +59,10 @@ def published_geometric(
 def published_deviation(
     search: Search, epsilon: float, runs: int, rng: np.random.Generator
 ) -> Floats:
-    """Return how far the noise of MICr-Geom as published moves an entry, at most, in each run.
+    """Return the largest effect of MICr-Geom's noise on any entry, in each run.
 
-    The paper's error theorem bounds this maximum over all entries at once. An entry of as many
-    rows as columns is compared in each orientation by itself.
+    The paper's error theorem bounds this maximum over all entries. Entries with equal numbers of
+    rows and columns are compared separately in each orientation.
     """
     most = np.zeros(runs)
     for exact, noisy, rows in _masters(search, epsilon, runs, rng):
@@ -81,7 +81,7 @@ def noisy_table(
 ) -> Floats:
     """Run the simple baseline: one noisy table of parts x parts cells, and its information.
 
-    Replacing a record changes two counts by one, so noise for epsilon / 2 in each makes the
+    Replacing a record changes two counts by one, so noise for epsilon / 2 in each count makes the
     table epsilon-DP. The information is divided by log2 of the parts.
     """
     counts = cell_counts(*points, bounds, parts)
@@ -96,7 +96,7 @@ def histogram_matrix(
     epsilon: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Run our mechanism once: one noisy histogram of m x m cells, and its characteristic matrix.
+    """Run our mechanism once: a noisy histogram of m x m cells, and its characteristic matrix.
 
     ``size`` is m and B.
     """
@@ -109,7 +109,7 @@ def histogram_matrix(
 def _masters(
     search: Search, epsilon: float, runs: int, rng: np.random.Generator
 ) -> Iterator[tuple[Counts, Counts, int]]:
-    """Yield the counts of every master grid, ``runs`` noisy versions, and the most rows of it."""
+    """Yield, for every master grid, ``runs`` noisy versions of its counts, and its most rows."""
     for records in (search.by_x, search.by_y):
         for step in search.steps:
             exact = records.count(step).table
@@ -119,18 +119,18 @@ def _masters(
 def _entries(tables: Counts, rows: int) -> Floats:
     """Return the entries [table, k - 2] of 2 .. ``rows`` rows; no master has fewer columns."""
     total = int(tables.sum(axis=(1, 2)).max())
-    # A power of two, so that few tables are made.
+    # A power of two, so that few tables of f are made.
     xlogx = xlogx_table(1 << max(total, 1).bit_length())
     bits = _kernels.informations(tables, rows, xlogx)
-    # Rounding may leave less than nothing.
+    # Rounding can give slightly less than 0.
     return np.asarray(np.maximum(bits[:, 2:] / np.log2(np.arange(2, rows + 1)), 0.0))
 
 
 def _noisy(counts: NDArray[Any], epsilon: float, runs: int, rng: np.random.Generator) -> Counts:
-    """Return TruncGeom(epsilon / 2, n, count) of every count, ``runs`` times.
+    """Return ``runs`` draws of TruncGeom(epsilon / 2, n, count) for every count.
 
-    The floor of an exponential variable over epsilon / 2 is geometric, and the difference of
-    two is the two-sided geometric noise; clamping it is truncating it.
+    The floor of an exponential variable over epsilon / 2 is geometric, and the difference of two is
+    two-sided geometric noise. Clamping it is the same as truncating it.
     """
     shape = (runs, *counts.shape)
     first = np.floor(rng.standard_exponential(shape) * (2 / epsilon))
@@ -140,7 +140,7 @@ def _noisy(counts: NDArray[Any], epsilon: float, runs: int, rng: np.random.Gener
 
 
 def _information(tables: Floats) -> Floats:
-    """Return the mutual information, in bits, of each of many tables; empty ones have none."""
+    """Return the mutual information, in bits, of each of many tables; 0 for empty ones."""
     from scipy.special import xlogy
 
     total = np.maximum(tables.sum(axis=(1, 2)), 1)

@@ -72,7 +72,7 @@ def _values(
     iterations: int,
     entries: Group,
 ) -> Floats:
-    """Return outputs [distribution, row, iteration], each iteration on a sample of its own."""
+    """Return outputs [distribution, row, iteration], with a new sample for each iteration."""
     tasks = [
         Task(f"synthetic|{q.name}|{n}|{iterations}|{entries}", _task, (q, n, iterations, entries))
         for q in distributions

@@ -1,6 +1,6 @@
-"""Tables: who is compared in them, and CSV files, written completely or not at all.
+"""The contenders of all tables, and CSV files that are written completely or not at all.
 
-Compared are the published mechanisms, ours, a simple baseline, and the floors.
+Contenders are the published mechanisms, ours, a simple baseline, and MIC without privacy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Group = Literal["published", "ours", "baseline", "floor"]
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One row of every table: its key in files, its label on paper, and what its epsilon is."""
+    """A row of every table: its key in files, its label, and what its epsilon guarantees."""
 
     key: str
     label: str
@@ -29,7 +29,7 @@ class Contender:
 
     @property
     def broken(self) -> bool:
-        """Whether it claims an epsilon that does not hold: said wherever it stands."""
+        """Whether it claims an epsilon that does not hold; this is noted wherever it is shown."""
         return self.group == "published" and not self.keeps_epsilon
 
 
@@ -62,13 +62,13 @@ ON_WIDE_BOUNDS = (
     Contender("ours-any", 'MICc-Lap (ours), axes="any"', "ours", PROVED),
     Contender("ours-wide", 'MICc-Lap (ours), axes="wide"', "ours", PROVED),
 )
-"""Compared only where bounds are wider than the data; elsewhere ours have linear axes."""
+"""Compared only for bounds wider than the data; elsewhere our mechanisms use linear axes."""
 
 ORDER = {contender.key: i for i, contender in enumerate((*CONTENDERS, *ON_WIDE_BOUNDS))}
 
 
 def named(key: str) -> Contender:
-    """Return the contender with that key.
+    """Return the contender with this key.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def named(key: str) -> Contender:
 
 
 def write(path: Path, rows: Table) -> None:
-    """Write a table; columns are those of all rows, in the order in which they first appear."""
+    """Write a table; its columns are those of all rows, in order of first appearance."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -89,20 +89,20 @@ def write(path: Path, rows: Table) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a text, in the place of an earlier one."""
+    """Write a text file, replacing an earlier one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
         file.write(text.encode())
 
 
 def read(path: Path) -> Table:
-    """Read a table back; what looks like a number is one, and an empty field is None."""
+    """Read a table; text that looks like a number becomes one, and an empty field None."""
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: _read(text) for name, text in row.items()} for row in csv.DictReader(file)]
 
 
 def _written(value: Any) -> Any:
-    """Six digits are more than any simulation has."""
+    """Return a value as written to a file: six digits are more than any simulation has."""
     return f"{value:.6g}" if isinstance(value, float) else value
 
 

@@ -1,10 +1,8 @@
-"""The search for parameters: every sample scored once on every size of grid.
+"""The search for parameters: every sample is scored once on every size of grid.
 
-It minimises WSUM, the weighted error that the paper minimises.
-
-Laplace noise is added to a score that does not depend on epsilon, and its mean absolute error
-has a closed form. So one set of scores judges every epsilon and every sensitivity, the paper's
-and ours.
+It minimises WSUM, the same weighted error as in the paper. Laplace noise is added to a score that
+does not depend on epsilon, and the mean absolute error has a closed form. So one set of scores
+serves every epsilon and every sensitivity, the paper's and ours.
 """
 
 from __future__ import annotations
@@ -38,16 +36,16 @@ Scores = Mapping[Choice, Floats]
 Key = TypeVar("Key", Choice, float)
 
 COLUMNS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
-STAR_GRID = (260, 360)  # the paper's, for MIC*
+STAR_GRID = (260, 360)  # the paper's grid for MIC*
 TOLERANCE = 0.01
-"""Errors within one percent of the least are as good: of those the fastest is taken."""
+"""Errors within one percent of the smallest count as equal; the fastest choice is taken."""
 
 
 def weights(mic_star: ArrayLike) -> Floats:
-    """Return the weight of each distribution: the length of [0, 1] that is nearest to it.
+    """Return the weight of each distribution: the part of [0, 1] that is nearest to its MIC*.
 
-    Interval ends are half-way between neighbouring values of MIC*, and 0 and 1 (the paper's
-    appendix on tuning), so errors at every strength of dependence count alike.
+    Intervals end half-way between neighbouring values of MIC*, and at 0 and 1 (the paper's appendix
+    on tuning). So errors count equally at every strength of dependence.
 
     Examples
     --------
@@ -64,7 +62,7 @@ def weights(mic_star: ArrayLike) -> Floats:
 
 
 def wsum(errors: ArrayLike, mic_star: ArrayLike) -> Floats:
-    """Return the weighted sum over distributions, the first axis, of mean absolute errors."""
+    """Return the weighted sum of mean absolute errors over distributions, the first axis."""
     return np.asarray(np.tensordot(weights(mic_star), np.asarray(errors), axes=1))
 
 
@@ -76,9 +74,9 @@ def values_wsum(values: Floats, targets: Floats) -> float:
 def expected_error(scores: ArrayLike, target: ArrayLike, scale: float) -> Floats:
     """Return E|V - target| for V = score + Laplace(scale), clipped to [0, 1].
 
-    It is the integral of P(V <= u) from 0 to the target and of P(V > u) from there to 1, and
-    A(z) = max(z, 0) + scale / 2 exp(-|z| / scale) is an antiderivative of the noise's
-    distribution function. A scale of 0 means no noise.
+    It is the integral of P(V <= u) from 0 to the target and of P(V > u) from there to 1.
+    A(z) = max(z, 0) + scale / 2 exp(-|z| / scale) is an antiderivative of the noise's distribution
+    function. A scale of 0 means no noise.
 
     Examples
     --------
@@ -98,17 +96,17 @@ def expected_error(scores: ArrayLike, target: ArrayLike, scale: float) -> Floats
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What is tried: pairs of B and c."""
+    """The candidates: pairs of B and c."""
 
     micr: tuple[tuple[float, float], ...]
     mice: tuple[tuple[float, float], ...]
 
     @classmethod
     def upto(cls, n: int, *, cells: Sequence[float], fineness: Sequence[float]) -> Sizes:
-        """Leave out what is too large for n records: many more cells only fit noise."""
+        """Leave out candidates too large for n records: many more cells only fit noise."""
         most = max(20.0, 2 * n**0.7)
         pairs = {(float(B), float(c)) for c in fineness for B in cells if most >= B}
-        # c = 5 and B up to 150 is what the paper tried, whatever n.
+        # The paper tried c = 5 and B up to 150, for all n.
         paper = {(float(B), 5.0) for B in cells if B <= 150}
         return cls(tuple(sorted(pairs | paper)), tuple(sorted(pairs)))
 
@@ -184,7 +182,7 @@ def _columns(B: float) -> list[int]:
 
 
 def _by_lmax(axes: RankedAxes, B: float, c: float) -> list[float]:
-    """Read MICe for every lmax off one matrix: no master depends on lmax."""
+    """Read MICe for every lmax from one matrix: no master depends on lmax."""
     entries = matrix(axes, Limits(B, c, "reshef"))
     return [float(np.nanmax(entries[: l - 1, : l - 1])) for l in _columns(B)]
 
@@ -230,7 +228,7 @@ def laplace_wsums(
 
 
 def cheapest(wsums: Mapping[Choice, float]) -> Choice:
-    """Return the fastest of those choices that are as good as the best."""
+    """Return the fastest of the choices that are as good as the best."""
     enough = min(wsums.values()) * (1 + TOLERANCE)
     good = (choice for choice in wsums if wsums[choice] <= enough)
     return min(good, key=lambda choice: (choice.cost, wsums[choice]))

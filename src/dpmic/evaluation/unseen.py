@@ -1,11 +1,10 @@
-"""Relationships that nothing was tuned or fitted on: to judge what was fitted to the 21 functions.
+"""Relationships that nothing was tuned or fitted on, to check what was fitted to the 21 functions.
 
-Curves: like those, they are mixtures of 100 round Gaussians along a curve, restricted to the unit
-square. Not all of the curves are graphs of functions.
+Curves: like those functions, they are mixtures of 100 round Gaussians along a curve, restricted to
+the unit square. Not all of the curves are graphs of functions.
 
-Margins: MIC* and MICe depend on ranks alone. MICr and noisy histograms cut bounds into parts of
-equal width, so what they score depends on how records fill their bounds, which nobody knows
-beforehand.
+Margins: MIC* and MICe depend only on ranks. MICr and noisy histograms cut bounds into parts of
+equal width, so their scores depend on how records fill their bounds, which is not known in advance.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ CURVES: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
 
 
 def unseen(sigma: tuple[float, ...] = SIGMA) -> tuple[NoisyFunction, ...]:
-    """Return every curve under every amount of noise.
+    """Return every curve with every amount of noise.
 
     Examples
     --------
@@ -81,7 +80,7 @@ def unseen(sigma: tuple[float, ...] = SIGMA) -> tuple[NoisyFunction, ...]:
 
 
 def _bell(x: Floats, width: float) -> Floats:
-    """Make a uniform margin normal, with that standard deviation."""
+    """Make a uniform margin normal, with this standard deviation."""
     from scipy.special import ndtri
 
     return np.asarray(np.clip(0.5 + width * ndtri(np.clip(x, 1e-9, 1 - 1e-9)), 0.0, 1.0))
@@ -95,7 +94,7 @@ MARGINS: Mapping[str, Callable[[Floats], Floats]] = {
     "skewed to the right": lambda x: 1 - np.expm1(3 * (1 - x)) / np.expm1(3),
     "half": lambda x: 0.25 + 0.5 * x,
 }
-"""Growing maps of [0, 1] to itself: "half" stands for bounds twice as wide as the records."""
+"""Increasing maps of [0, 1] to itself: "half" means bounds twice as wide as the records."""
 
 FITTED_MARGINS = (("even", "even"), ("bell", "bell"), ("skewed", "bell"))
 UNSEEN_MARGINS = (("even", "even"), ("half", "half"), ("wide bell", "skewed to the right"))
@@ -110,7 +109,7 @@ class Reshaped:
 
     @property
     def name(self) -> str:
-        """That of the relationship."""
+        """The name of the relationship."""
         return self.base.name
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

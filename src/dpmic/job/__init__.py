@@ -1,6 +1,6 @@
-"""One file that says what to publish about a table: written for people, checked, rehearsed, run.
+"""Job files: what to publish about a table, written, checked, rehearsed and run.
 
-Nothing in it comes from the records: ``template`` looks at the names of the columns alone.
+Nothing in a job file comes from the records: ``template`` uses only the names of the columns.
 """
 
 from dpmic.job._editing import edited

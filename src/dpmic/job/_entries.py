@@ -1,4 +1,4 @@
-"""What a job file may hold, and everything that is missing or wrong in one, with its line."""
+"""The entries of a job file: reading them, and noting what is wrong, with line numbers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from dpmic.statistics.maps import Axes
 Check = Callable[[object, str], Any]
 
 TO_FILL_IN = "?"
-"""What a template has where somebody must write something."""
+"""What a template has where the user must fill something in."""
 
 IGNORE = "ignore"
 WAYS = 'write { bounds = [0, 120] }, { categories = ["a", "b", "other"] } or "ignore"'
-"""How the line of a column is written."""
+"""The ways to fill in the line of a column."""
 
 MOST_PEOPLE = 10_000_000
-"""Made-up columns of more would take gigabytes, and their noise is next to nothing."""
+"""More made-up rows would take gigabytes, and their noise would be negligible."""
 
 RULES = ("refuse", "drop", "scatter", "fill")
 COLUMN_KEYS = ("bounds", "categories", "missing")
@@ -42,10 +42,10 @@ ASKS: Mapping[str, tuple[str, ...]] = {
     "all pairs": ("target", "delta", *GRIDS),
     "test": ("x", "y", "draws"),
 }
-"""The keys of [question] that each question has besides ``ask``."""
+"""The keys of [question] for each kind of question, besides ``ask``."""
 
 NEEDED = ("x", "y", "top")
-"""Those of them that must be there."""
+"""The keys that are required."""
 
 FUNCTIONS = {
     "dpmic.release": "one pair",
@@ -56,7 +56,7 @@ FUNCTIONS = {
 RENAMED = {"missing": "rule"}
 WRITTEN = re.compile(r".*Dialect\((.*)\)\)")
 PLAIN = re.compile(r"[-+]?\d[\d.e+-]*|N|\.\.\.")
-"""Values that stand without quotes: numbers, and what stands for one."""
+"""Values without quotes: numbers, and placeholders for numbers."""
 
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -67,7 +67,7 @@ PLACE = re.compile(rf"\s*(?P<table>\[)?\s*(?P<key>{_PART}(?:\s*\.\s*{_PART})*)\s
 class EntryError(ParameterError):
     """An entry of a job file is missing or wrong.
 
-    ``key`` is its table and name, such as ``privacy.epsilon``; ``line`` where it stands, or None.
+    ``key`` is its table and name, such as ``privacy.epsilon``; ``line`` its line number, or None.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class EntryError(ParameterError):
 
 
 def quoted(text: str) -> str:
-    r"""Write a text as TOML has it, without characters that nobody sees.
+    r"""Write a text as a TOML string, with invisible characters escaped.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def quoted(text: str) -> str:
 
 
 def key_of(name: str) -> str:
-    """Write a name as a key of TOML.
+    """Write a name as a TOML key.
 
     Examples
     --------
@@ -107,21 +107,23 @@ def key_of(name: str) -> str:
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ParameterError(f"{name} = {safe_repr(value)}", "a text is needed", "put it in quotes")
+        raise ParameterError(
+            f"{name} = {safe_repr(value)}", "a text is expected", "put it in quotes"
+        )
     return value
 
 
 def _texts(value: object, name: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         remedy = 'write ["NA", "-"]'
-        raise ParameterError(f"{name} = {safe_repr(value)}", "a list of texts is needed", remedy)
+        raise ParameterError(f"{name} = {safe_repr(value)}", "a list of texts is expected", remedy)
     return value
 
 
 def _flag(value: object, name: str) -> bool:
     if not isinstance(value, bool):
-        remedy = "write true or false"
-        raise ParameterError(f"{name} = {safe_repr(value)}", "it is a yes or a no", remedy)
+        remedy = "write it without quotes"
+        raise ParameterError(f"{name} = {safe_repr(value)}", "true or false is expected", remedy)
     return value
 
 
@@ -136,13 +138,13 @@ def _one_of(known: Sequence[str], value: object, name: str) -> str:
 def _share(value: object, name: str) -> float:
     share = _validate.real(value, name)
     if not 0 < share <= 1:
-        reason = "it is a share, above 0 and at most 1"
+        reason = "a share lies above 0 and is at most 1"
         raise ParameterError(f"{name} = {share:g}", reason, f"write {name} = 0.8")
     return share
 
 
 def _sizes(value: object, name: str) -> int | dict[str, int]:
-    """Return the promised sizes of groups: of each, or one number for all."""
+    """Return the promised sizes by group, or one number for all groups."""
     if not isinstance(value, Mapping):
         return _count(value, name)
     return {group: _count(size, f"{name}.{key_of(group)}") for group, size in value.items()}
@@ -190,15 +192,15 @@ KEYS: Mapping[str, Mapping[str, Check]] = {
     "groups": {"by": _text, "at_least": _sizes},
     "report": {"file": _text, "estimate": _flag},
 }
-"""Every table with its keys, and what checks each."""
+"""Every table with its keys and their checks."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a job file says of a column: ``domain`` is None where it takes no part.
+    """The entry of a column; ``domain`` is None if the column is not used.
 
-    ``written`` are its bounds or categories as they stand in the file, and ``fill`` is the value
-    that stands for a missing one.
+    ``written`` has the bounds or categories as written in the file, ``fill`` the value that
+    replaces missing ones.
     """
 
     domain: Domain | None = None
@@ -214,15 +216,15 @@ class Entries:
     Attributes
     ----------
     tables : dict
-        The values by table and key; of those that are wrong or to be filled in there are none.
+        The valid values by table and key; wrong and unfilled entries are absent.
     columns : dict
-        What is said of each column.
+        The entry of each column.
     lines : dict
-        The lines of tables, of keys in them, and of columns.
+        The line numbers of tables, keys and columns.
     open : list
-        The places that are still to be filled in, columns aside.
+        The entries that are still to be filled in, apart from columns.
     problems : list of EntryError
-        What is wrong so far.
+        The problems found so far.
     """
 
     tables: dict[str, dict[str, Any]]
@@ -233,14 +235,14 @@ class Entries:
 
     @classmethod
     def read(cls, text: str) -> Entries:
-        """Read TOML and check every entry by itself; raises ValueError for what is not TOML."""
+        """Read TOML and check every entry by itself; raise ValueError if it is not TOML."""
         content = tomllib.loads(text)
         found = cls({table: {} for table in KEYS}, {}, _lines(text))
         for table, entries in content.items():
             if table not in KEYS:
-                found.wrong((table,), "there is no such table or key", _home(table))
+                found.wrong((table,), "there is no such table", _home(table))
             elif not isinstance(entries, Mapping):
-                found.wrong((table,), "it is a table", f"write [{table}] on a line of its own")
+                found.wrong((table,), "it must be a table", f"write [{table}] on its own line")
             elif table == "columns":
                 found._read_columns(entries)
             else:
@@ -248,7 +250,7 @@ class Entries:
         return found
 
     def get(self, table: str, key: str, default: Any = None) -> Any:
-        """Return a value, or the default where there is none."""
+        """Return a value, or the default if there is none."""
         return self.tables[table].get(key, default)
 
     def wrong(self, place: tuple[str, ...], reason: str, remedy: str, shown: str = "") -> None:
@@ -281,13 +283,13 @@ class Entries:
             elif isinstance(entry, Mapping):
                 self._read_column(name, entry)
             else:
-                self._wrong_column(name, "it is not known what that means")
+                self._wrong_column(name, "this is not a way to describe a column")
 
     def _read_column(self, name: str, entry: Mapping[str, Any]) -> None:
         for key in entry:
             if key not in COLUMN_KEYS:
                 remedy = did_you_mean(key, COLUMN_KEYS, "keys")
-                self.wrong(("columns", name), f"a column has no {safe_repr(key)}", remedy)
+                self.wrong(("columns", name), f"a column has no key {safe_repr(key)}", remedy)
         if not set(entry) <= set(COLUMN_KEYS):
             self.columns[name] = Column()
             return
@@ -308,32 +310,32 @@ class Entries:
 
 
 def _domain(name: str, entry: Mapping[str, Any]) -> tuple[Domain, Any]:
-    """Return what a column can be, and how it was written."""
+    """Return the domain of a column, and the domain as written."""
     if "categories" in entry:
         known = _validate.categories(entry["categories"], name)
         return known, list(known.labels)
     written = entry["bounds"]
     ends = _validate.interval(written, name)
     if len({isinstance(end, datetime.date) for end in written}) > 1:
-        raise ParameterError(name, "both bounds are numbers, or both are dates", "")
+        raise ParameterError(name, "its bounds must be two numbers or two dates", "")
     return ends, tuple(written)
 
 
 def _fill(name: str, value: object, domain: Domain) -> Any:
-    """Check the value that stands for a missing one: a number, a date or a category."""
+    """Check the value that replaces missing ones: a number, a date or a category."""
     if value is None:
         return None
     if isinstance(domain, Categories):
         if _validate.label(value) not in domain.labels:
-            raise ParameterError(name, "what stands for a missing value is not a category", "")
+            raise ParameterError(name, "the value for missing ones is not in its categories", "")
         return _validate.label(value)
     if isinstance(value, datetime.date):
         return value
-    return _validate.real(value, f"missing value of {name}")
+    return _validate.real(value, f"the value for missing ones of {name}")
 
 
 def _home(key: str, known: Sequence[str] | None = None) -> str:
-    """Return a remedy for a key that is not known here: its table, or those like it."""
+    """Return a remedy for an unknown key: its table, or similar keys."""
     homes = [table for table, keys in KEYS.items() if key in keys]
     if homes:
         return f"write it below [{homes[0]}]"
@@ -341,10 +343,7 @@ def _home(key: str, known: Sequence[str] | None = None) -> str:
 
 
 def _lines(text: str) -> dict[tuple[str, ...], int]:
-    """Return on which line each table, and each key of one, stands first.
-
-    Enough for a hint: the reader of TOML itself does not say it.
-    """
+    """Return the first line of each table and each key: tomllib does not report lines."""
     places: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -378,7 +377,7 @@ def _path(nested: Any) -> Iterator[str]:
 
 
 def for_the_file(text: str) -> str:
-    """Write the code in a message as keys of a job file; other text stays as it is.
+    """Spell the code in a message as keys of a job file; leave other text unchanged.
 
     Examples
     --------
@@ -392,8 +391,8 @@ def for_the_file(text: str) -> str:
 
 
 def _spelled(code: str) -> str:
-    """Return ``name=value`` as an entry, and a function as the question that it answers."""
-    written = WRITTEN.fullmatch(code)  # how a file is written
+    """Spell ``name=value`` as an entry, and a function as the question it answers."""
+    written = WRITTEN.fullmatch(code)  # the format of a file
     name, equals, value = (written[1] if written else code).partition("=")
     if not equals:
         return f'ask = "{FUNCTIONS[name]}"' if name in FUNCTIONS else name
@@ -406,7 +405,7 @@ def _spelled(code: str) -> str:
 
 @contextmanager
 def speaking_of_keys() -> Iterator[None]:
-    """Let errors speak of the keys of a job file where they speak of options."""
+    """Spell options as keys of a job file in errors."""
     try:
         yield
     except DpmicError as error:

@@ -1,4 +1,4 @@
-"""A job: what a file says is to be published, checked, planned, rehearsed and run."""
+"""A job file as an object: check, plan, rehearse, query and run."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
 from dpmic.privacy import independence, pairwise, plan, release, screen
-from dpmic.privacy.query import Query, Terms, private
+from dpmic.privacy.query import Query, Terms, private, without_reminder
 from dpmic.results import Plan, Published, TablePlan
 
 MADE_UP = "rehearsal on made-up data"
-"""The dataset of every rehearsal, so that no copy of its result can be taken for another."""
+"""The dataset of every rehearsal, so that its result cannot pass for a real one."""
 
 WRITTEN = ("sep", "decimal", "encoding", "na", "sheet")
-"""The keys that say how the data file is written."""
+"""The keys for the format of the data file."""
 
 UNIT_INTERVAL = (0.0, 1.0)
-"""For made-up columns whose bounds nobody needs."""
+"""The domain of made-up columns that need no bounds."""
 
 GAPS = 0.25
-"""Of the records that may be incomplete, made-up columns lack this share each."""
+"""In made-up columns, the share of missing values among records that may be incomplete."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Job:
-    """A job file: what to publish about a table, whom that protects, and at which cost.
+    """A job file: what to publish about a table, whose privacy it protects, and at what cost.
 
-    Paths in it begin at its own folder. It holds nothing of the records, and neither
-    :meth:`check` nor :meth:`plan` nor :meth:`rehearse` reads one.
+    Relative paths in it start from its own folder. A job file contains no data, and
+    :meth:`check`, :meth:`plan` and :meth:`rehearse` read no record.
 
     Attributes
     ----------
     path : Path
-        The file, as it was named.
+        The path, as given.
     text : str
-        What stands in it, comments included; a report shows it as it is.
+        The text of the file, with comments; reports show it unchanged.
     table : Uploaded or None
-        A table in memory that takes the place of the file that the job names.
+        A table in memory, to be used instead of the file that the job names.
 
     Examples
     --------
@@ -82,18 +82,19 @@ class Job:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Job:
-        """Read a job file; what is missing or wrong in it, :meth:`check` says.
+        """Read a job file; :meth:`check` lists what is missing or wrong in it.
 
         Raises
         ------
         InputError
-            If it cannot be read, or is not TOML.
+            If the file cannot be read or is not TOML.
         """
         file = Path(path)
         try:
             return cls.of(file.read_text(encoding="utf-8-sig"), file)
         except OSError as error:
-            reason = error.strerror or "it cannot be read"
+            missing = isinstance(error, FileNotFoundError)
+            reason = "there is no such file" if missing else error.strerror or "it cannot be read"
             raise InputError(str(file), reason, "check the name and the folder") from None
         except UnicodeDecodeError as error:
             raise _no_toml(file, error) from None
@@ -108,14 +109,14 @@ class Job:
         _rules.apply(entries)
         return cls(Path(path), text, entries, table)
 
-    # What the file says
+    # The content of the file
 
     def get(self, table: str, key: str, default: Any = None) -> Any:
-        """Return one entry, or the default where there is none."""
+        """Return one entry, or the default if there is none."""
         return self.entries.get(table, key, default)
 
     def at(self, table: str, key: str) -> Path | None:
-        """Return the file that an entry names, from the folder of the job."""
+        """Return the file in an entry, relative to the folder of the job."""
         name = self.get(table, key)
         return None if name is None else self.path.parent / name
 
@@ -132,20 +133,20 @@ class Job:
 
     @property
     def variables(self) -> list[str]:
-        """The columns that are scored, or that form groups."""
+        """The columns that are scored or form groups."""
         by = self.get("groups", "by")
         scored = _rules.variables(self.entries)
         return scored if by is None or by in scored else [*scored, by]
 
     @property
     def written(self) -> dict[str, Any]:
-        """How the data file is written, as far as the job says it."""
+        """The entries for the format of the data file."""
         given = {key: self.get("data", key) for key in WRITTEN}
         return {key: value for key, value in given.items() if value is not None}
 
     @property
     def ends(self) -> dict[str, Any]:
-        """The bounds of the columns of numbers and dates; None where there are none."""
+        """The bounds of numeric and date columns; None for a column without bounds."""
         columns = {name: self.entries.columns[name] for name in self.variables}
         return {
             name: own.written if isinstance(own.domain, tuple) else None
@@ -153,10 +154,10 @@ class Job:
             if not isinstance(own.domain, Categories)
         }
 
-    def asked(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def keywords(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the terms and the options of the private functions.
 
-        The only place that knows how the keys of a job file are called there.
+        The only place that translates keys of a job file to keywords.
         """
         get, columns = self.get, {name: self.entries.columns[name] for name in self.variables}
         bounded = {name: c.written for name, c in columns.items() if isinstance(c.domain, tuple)}
@@ -183,17 +184,17 @@ class Job:
         given = {name: value for name, value in {**terms, **which}.items() if value is not None}
         return given, {name: value for name, value in options.items() if value is not None}
 
-    # What is wrong with it
+    # Problems
 
     def check(self) -> tuple[DpmicError, ...]:
-        """Return all that is missing or wrong, with lines and remedies; nothing if all is well.
+        """Return everything that is missing or wrong, with line numbers and remedies.
 
-        Of the data file the header is read, and no record.
+        Reads the header of the data file, but no record.
         """
         return (*self.entries.problems, *self._in_file(), *self._in_ledger())
 
     def refuse(self, problems: Sequence[DpmicError]) -> None:
-        """Raise what is missing or wrong, all of it in one error, if anything is."""
+        """Raise one error that lists all problems, if there are any."""
         if len(problems) == 1:
             raise problems[0]
         if problems:
@@ -202,7 +203,7 @@ class Job:
             raise ParameterError(str(self.path), reason, f"correct them:\n  {listed}")
 
     def _in_file(self) -> Iterator[DpmicError]:
-        """Yield the columns that the header of the data file does not have, or has twice."""
+        """Yield a problem for each column that the header lacks or has twice."""
         file = self._source
         if file is None:
             return
@@ -222,28 +223,27 @@ class Job:
                 yield EntryError(value, error.reason, error.remedy, ".".join(key), line)
 
     def _in_ledger(self) -> Iterator[DpmicError]:
-        """Yield that there is no ledger: a mistyped name must not make another budget."""
+        """Yield a problem if the ledger does not exist: a typo must not create another budget."""
         ledger, key = self.at("privacy", "ledger"), ("privacy", "ledger")
         if ledger is not None and not ledger.exists():
-            made = f"dpmic ledger create {ledger} --epsilon 3"
-            remedy = f"make it for all that is ever published: {made}"
+            remedy = f"check the name, or create it: dpmic ledger create {ledger} --epsilon 3"
             reason, line = "there is no such ledger", self.entries.lines.get(key)
             yield EntryError(f"ledger {str(ledger)!r}", reason, remedy, ".".join(key), line)
 
-    # What it does
+    # Plan and query
 
     def plan(self, people: int | None = None) -> Plan | TablePlan:
-        """Tell the noise and the expected error, for so many people; see :func:`dpmic.plan`.
+        """Return the noise and the expected error; see :func:`dpmic.plan`.
 
         Parameters
         ----------
         people : int, optional
-            How many people there are; by default what the job file says.
+            The number of people; by default from the job file.
         """
         self.refuse(self.entries.problems)
         if self.ask == "test":
             raise ParameterError(
-                'ask = "test"', "errors are those of scores", "rehearse it, to see what it gives"
+                'ask = "test"', "plans are for scores", "rehearse the job to see its result"
             )
         get = self.get
         options: dict[str, Any] = {
@@ -261,12 +261,12 @@ class Job:
 
     @private
     def query(self, data: Any = None) -> Query[Any]:
-        """Prepare the query; nothing is spent before it runs.
+        """Prepare the query; nothing is spent until it runs.
 
         Parameters
         ----------
         data : frame, optional
-            What to ask instead of the file that the job names.
+            The data, instead of the file in the job.
 
         Raises
         ------
@@ -274,13 +274,13 @@ class Job:
             If anything in the job file is missing or wrong.
         """
         self.refuse(self.check() if data is None else self.entries.problems)
-        terms, _ = self.asked()
+        terms, _ = self.keywords()
         with speaking_of_keys():
             checked = Terms(**terms)
             return self.prepare(checked, self._read(checked) if data is None else data)
 
     def run(self, data: Any = None) -> Any:
-        """Publish: charge the ledger that the job names, and return the result.
+        """Publish: charge the ledger of the job and return the result.
 
         Parameters
         ----------
@@ -290,30 +290,35 @@ class Job:
         Returns
         -------
         Release, Screening, PairwiseRelease or IndependenceRelease
-            As the question has it.
+            Depending on the question.
         """
         query = self.query(data)
         with speaking_of_keys():
             return query.run()
 
     def prepare(self, terms: Terms, data: Any) -> Query[Any]:
-        """Prepare the query of this job for terms that were agreed on."""
-        _, options = self.asked()
+        """Prepare the query of this job under given terms."""
+        with without_reminder():  # the job file asks for bounds, and says where they come from
+            return self._prepared(terms, data)
+
+    def _prepared(self, terms: Terms, data: Any) -> Query[Any]:
+        _, options = self.keywords()
         prepare: Mapping[str, Callable[..., Query[Any]]] = {
             "one pair": release.prepare,
             "strongest pairs": screen.prepare,
             "all pairs": pairwise.prepare,
             "test": independence.prepare,
         }
-        if self.ask in ("strongest pairs", "all pairs"):
-            return prepare[self.ask](data, terms, **options)
-        x, y = options.pop("x"), options.pop("y")
-        if self.ask == "test":
-            options.setdefault("draws", 999)
-        return prepare[self.ask](x, y, terms, data=data, **options)
+        with without_reminder():
+            if self.ask in ("strongest pairs", "all pairs"):
+                return prepare[self.ask](data, terms, **options)
+            x, y = options.pop("x"), options.pop("y")
+            if self.ask == "test":
+                options.setdefault("draws", 999)
+            return prepare[self.ask](x, y, terms, data=data, **options)
 
     def _read(self, terms: Terms) -> Any:
-        """Load the columns that are needed; errors hold nothing of what was read."""
+        """Load the columns that are needed; errors contain no data."""
         ends, file = self.ends, self._source
         assert file is not None
         dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
@@ -322,49 +327,54 @@ class Job:
             file, list(ends), private=True, labels=terms.labels, dates=dates, dialect=dialect
         )
 
-    # What it would do
+    # Rehearsal
 
     def number_of_people(self, given: int | None = None) -> int:
-        """Return the number of people to plan and to rehearse with: given, or as the file says."""
+        """Return the number of people for plans and rehearsals: given, or from the file."""
         checked = self.get("data", "people") if given is None else given
         if checked is None:
             raise ParameterError(
-                "people", "it is not known how many there are", "write people = 5000 below [data]"
+                "people", "the number of people is not known", "write people = 5000 below [data]"
             )
         return int(KEYS["data"]["people"](checked, "people"))
 
     def made_up(self, people: int | None = None, *, rows: int | None = None) -> Any:
-        """Return made-up columns that follow the bounds and categories; no record is read.
+        """Return made-up columns that follow the bounds and categories; read no record.
 
-        People have from one row to ``rows``, by default to as many as the job file says.
+        Each person has one to ``rows`` rows; by default the limit is that of the job file.
         """
         columns, by = self.entries.columns, self.get("groups", "by")
         domains: dict[str, Domain] = {
             name: columns[name].domain or UNIT_INTERVAL for name in self.variables
         }
         rule = self.get("missing", "rule", "refuse")
+        share = GAPS * (1 - self.get("missing", "complete", 0.8))
         return _made_up.columns(
             domains,
             self.number_of_people(people),
             rows=rows or self.get("privacy", "rows_per_person", 1),
             person=self.get("privacy", "person"),
             sizes={} if by is None else {by: self._sizes()},
-            gaps=0.0 if rule == "refuse" else GAPS * (1 - self.get("missing", "complete", 0.8)),
+            gaps={
+                name: share
+                for name in domains
+                if rule in ("drop", "scatter")
+                or (rule == "fill" and columns[name].fill is not None)
+            },
         )
 
     def rehearse(self, people: int | None = None) -> Published:
-        """Run the whole job on made-up data: nothing is read, and nothing is spent.
+        """Run the job on made-up data: nothing is read, and nothing is spent.
 
         Parameters
         ----------
         people : int, optional
-            How many people to make up; by default what the job file says.
+            The number of people to make up; by default from the job file.
 
         Returns
         -------
         Release, Screening, PairwiseRelease or IndependenceRelease
-            With ``dataset="rehearsal on made-up data"``: its noise is real, its values mean
-            nothing.
+            With ``dataset="rehearsal on made-up data"``. The noise is real, the values are not.
         """
         query = self.rehearsal(people)
         with speaking_of_keys():
@@ -374,32 +384,32 @@ class Job:
     def rehearsal(self, people: int | None = None) -> Query[Any]:
         """Prepare the query of this job on made-up data, without a ledger."""
         self.refuse(self.entries.problems)
-        terms, _ = self.asked()
+        terms, _ = self.keywords()
         terms |= {"ledger": None, "dataset": MADE_UP}
         with speaking_of_keys():
             return self.prepare(Terms(**terms), self.made_up(people))
 
     def promises(self, people: int | None = None) -> dict[str, str]:
-        """Return what is taken on trust besides the privacy unit, in words."""
+        """Return in words what the job promises, besides the privacy unit."""
         said = {}
         rule, complete = self.get("missing", "rule"), self.get("missing", "complete", 0.8)
         if rule == "drop":
-            floor = "" if people is None else f", so {int(complete * people):,} at least count"
+            floor = "" if people is None else f" (at least {int(complete * people):,})"
             said["missing values"] = (
-                f"records that lack one of the two are dropped; {complete:.0%} or more have "
-                f"both{floor}"
+                f"records that lack one of the two are dropped; you promise that {complete:.0%} or "
+                f"more have both{floor}"
             )
         elif rule in ("scatter", "fill"):
-            how = "a random value" if rule == "scatter" else "the value that the column names"
-            said["missing values"] = f"{how} stands for each"
+            value = "a random value" if rule == "scatter" else "the value given for the column"
+            said["missing values"] = f"each is replaced by {value}"
         by = self.get("groups", "by")
         if by is not None:
-            listed = ", ".join(f"{group} has {size:,}" for group, size in self._sizes().items())
-            said["groups"] = f"by {by}: {listed} or more; each gets half of epsilon"
+            listed = ", ".join(f"{group} {size:,}" for group, size in self._sizes().items())
+            said["groups"] = f"by {by}; promised sizes: {listed}; each group gets half of epsilon"
         return said
 
     def _sizes(self) -> dict[str, int]:
-        """Return how many records each group has at least, as far as that is promised."""
+        """Return the promised sizes of the groups."""
         promised = self.get("groups", "at_least")
         groups = self.entries.columns[self.get("groups", "by")].written
         return promised if isinstance(promised, dict) else dict.fromkeys(groups, promised)
@@ -409,5 +419,5 @@ class Job:
 
 
 def _no_toml(path: str | os.PathLike[str], error: ValueError) -> InputError:
-    remedy = 'correct that line: texts stand in "quotes", lists in [brackets]'
-    return InputError(str(path), f"it is not TOML: {error}", remedy)
+    remedy = 'correct that line: write texts in "quotes" and lists in [brackets]'
+    return InputError(str(path), f"it is not valid TOML: {error}", remedy)

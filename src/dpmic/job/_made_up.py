@@ -1,4 +1,4 @@
-"""Made-up columns for rehearsals: they follow bounds and categories, and no record."""
+"""Made-up columns for rehearsals: they follow the bounds and categories, not the records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpmic.data import build
 
 SEED = 17
 FOLLOWS = (0.95, 0.8, 0.5, 0.0)
-"""With which probability a value follows a number that all columns share, column by column."""
+"""The probability, column by column, that a value follows a number shared by all columns."""
 
 
 def columns(
@@ -23,25 +23,25 @@ def columns(
     rows: int = 1,
     person: str | None = None,
     sizes: Mapping[str, Mapping[str, int]] | None = None,
-    gaps: float = 0.0,
+    gaps: Mapping[str, float] | None = None,
 ) -> Any:
-    """Return a table whose columns lie between their bounds, or have their categories.
+    """Return a table whose columns respect their bounds or categories.
 
-    Some depend on each other, so that a page shows weak and strong pairs. The same call makes the
-    same table.
+    Some columns depend on each other, so that a report shows weak and strong pairs. The same call
+    returns the same table.
 
     Parameters
     ----------
     domains : mapping
-        What each column can be.
+        The bounds or categories of each column.
     people, rows : int
-        How many people there are; each has from one to so many rows.
+        The number of people, and the most rows of one person.
     person : str, optional
-        The column that names them.
+        The name of a column that identifies people.
     sizes : mapping, optional
-        Of a column of groups, how many records each group has at least, where there are as many.
-    gaps : float
-        The share of missing values in each column.
+        For a column of groups, the least size of each group, as far as there are enough records.
+    gaps : mapping, optional
+        The share of missing values, for each column that has any.
 
     Examples
     --------
@@ -58,18 +58,18 @@ def columns(
         follows = rng.random(n) < FOLLOWS[place % len(FOLLOWS)]
         unit = np.where(follows, shared, rng.random(n))
         if place % 2:
-            unit = 1 - np.abs(2 * unit - 1)  # of a shape that no line has
+            unit = 1 - np.abs(2 * unit - 1)  # a shape that is not monotone
         promised = (sizes or {}).get(name)
         values = _values(unit, domain) if promised is None else _grouped(rng, n, promised)
-        if gaps:
+        if gaps and name in gaps:
             values = values.astype(object)
-            values[rng.random(n) < gaps] = None
+            values[rng.random(n) < gaps[name]] = None
         table[name] = values
     return build(table, "pyarrow")
 
 
 def _values(unit: NDArray[np.float64], domain: Domain) -> NDArray[Any]:
-    """Stretch numbers of [0, 1) to an interval, or cut them into categories."""
+    """Stretch numbers in [0, 1) to an interval, or cut them into categories."""
     if isinstance(domain, Categories):
         places = (unit * len(domain)).astype(int).clip(0, len(domain) - 1)
         return np.array(domain.labels, dtype=object).take(places)
@@ -81,7 +81,7 @@ def _values(unit: NDArray[np.float64], domain: Domain) -> NDArray[Any]:
 
 
 def _grouped(rng: np.random.Generator, n: int, sizes: Mapping[str, int]) -> NDArray[Any]:
-    """Return groups in random order, each as large as promised where there are enough records."""
+    """Return groups in random order, each at its promised size if there are enough records."""
     named = np.array(list(sizes), dtype=object)
     promised = np.repeat(named, list(sizes.values()))[:n]
     rest = rng.choice(named, n - promised.size)

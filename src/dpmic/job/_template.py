@@ -1,4 +1,4 @@
-"""A job file to fill in, made of the names of columns alone."""
+"""The template of a job file, made from the names of columns alone."""
 
 from __future__ import annotations
 
@@ -17,83 +17,84 @@ from dpmic.job._entries import BARE, IGNORE, TO_FILL_IN, key_of, quoted
 
 TOP = 5
 WIDEST = 30
-"""The longest key that others are aligned with."""
+"""Longer keys are not aligned."""
 
 HEAD = """\
-# A job for dpmic: what to publish about a table, and whom that protects.
+# A job for dpmic: what to publish about a table, and whose privacy it protects.
 #
 #   1. Replace every "?" below.
-#   2. dpmic check $job         says what is missing or wrong
-#   3. dpmic rehearse $job      shows report, noise and runtime, on made-up data
-#   4. dpmic run $job           asks, spends and writes the report
+#   2. dpmic check $job         lists what is missing or wrong
+#   3. dpmic rehearse $job      shows the report and the noise, on made-up data
+#   4. dpmic run $job           asks for your consent, then publishes
 #
-# Take a # away to use a line. Write what you know about the columns, never what you saw in the
-# records: the report shows this file as it is.
+# To use a line, remove its #. Write what you know about the columns, never what you saw in the
+# records: the report shows this file unchanged.
 
 [data]
 file = $file
-dataset = $dataset# its name in the ledger; corrected data needs another
-# people = 5000                   # about how many there are, for check and rehearse
-# sep = ";"                       # how the file is written: what separates columns,
-# decimal = ","                   #   the decimal sign,
-# encoding = "latin-1"            #   the encoding,
-# na = ["-9", "unknown"]          #   what else stands for a missing value,
-# sheet = "visits"                #   and the sheet of an Excel workbook
+dataset = $dataset# a name for the ledger; corrected data needs a new one
+# people = 5000                   # about how many, for check and rehearse
+# sep = ";"                       # the format of the file: column separator,
+# decimal = ","                   #   decimal mark,
+# encoding = "latin-1"            #   encoding,
+# na = ["-9", "unknown"]          #   values that mean missing,
+# sheet = "visits"                #   sheet of an Excel workbook
 
 [privacy]
-person = "?"                      # the column that names a person; if nobody has two rows,
-                                  #   write instead: one_row_per_person = true
-# rows_per_person = 5             # of each person the first 5 rows count, by default 1
-epsilon = 1.0                     # the privacy loss: less protects more, with more noise
-ledger = $ledger# the people's budget, made once by
+person = "?"                      # the column that identifies the person; if nobody has two
+                                  #   rows, write instead: one_row_per_person = true
+# rows_per_person = 5             # use the first 5 rows of each person; default 1
+epsilon = 1                       # the privacy loss: less protects more, with more noise
+ledger = $ledger# the people's privacy budget; create it once:
                                   #   dpmic ledger create $budget --epsilon 3
 # allow_large_epsilon = true      # allow epsilon above 10 (weak protection)
-# allow_noisy = true              # publish even values that noise hides
+# allow_noisy = true              # publish even if noise hides the values
 
 [question]
 ask = "strongest pairs"           # or "all pairs", "one pair", "test" (of independence)
 top = $top                           # strongest pairs: how many
-# target = "age"                  # strongest or all pairs: only those with this column
+# target = "age"                  # strongest or all pairs: only pairs with this column
 # x = "age"                       # one pair, test: the two columns
 # y = "dose"
 # axes = "wide"                   # for values far from 0, such as years and dates
-# mechanism = "auto"              # this and what follows have good defaults
+# mechanism = "auto"              # this and the next lines have good defaults
 # cap = 5
 # B = 100
 # c = 5
-# split = 0.5                     # strongest pairs: the share of epsilon for the selection
-# delta = 1e-6                    # all pairs: for less noise
-# draws = 999                     # test: independent columns to compare with
+# split = 0.5                     # strongest pairs: share of epsilon for the selection
+# delta = 1e-6                    # all pairs: allow this delta, for less noise
+# draws = 999                     # test: number of simulated null values
 
 [columns]
-# One line a column. Replace "?" by one of
+# One line per column. Replace "?" by one of
 #   { bounds = [0, 120] }                       numbers: the possible range
 #   { bounds = [2020-01-01, 2024-12-31] }       dates
-#   { categories = ["a", "b", "other"] }        without "other", other values count as missing
-#   "ignore"                                    takes no part
+#   { categories = ["a", "b", "other"] }        "other" collects the rest, which
+#                                               otherwise counts as missing
+#   "ignore"                                    do not use this column
 """
 
 TAIL = """
 [missing]
-rule = "?"                        # "refuse": none may be missing
-                                  # "drop": leave out records that lack a value of the pair
-                                  # "scatter": a random value between the bounds instead
-                                  # "fill": a value for each column, { bounds = ..., missing = 0 }
-# complete = 0.8                  # drop: the share of records that surely have both values
+rule = "?"                        # "refuse": stop if any value is missing
+                                  # "drop": leave out records that lack a value of a pair
+                                  # "scatter": fill in random values within the bounds
+                                  # "fill": a fixed value, { bounds = ..., missing = 0 }
+# complete = 0.8                  # drop: the share of complete records you promise
 
 [groups]
-# by = "ward"                     # one result for each category of this column
-# at_least = 300                  # the records that each surely has, or { a = 300, b = 200 }
+# by = "ward"                     # one result per category of this column
+# at_least = 300                  # the group sizes you promise, or { a = 300, b = 200 }
 
 [report]
 file = $report
-# estimate = true                 # show the estimate of MIC* with its own interval, too
+# estimate = true                 # also show the estimate of MIC*, with its interval
 """
 MARK = HEAD.partition(":")[0]
-"""How every template begins: no other file is ever overwritten."""
+"""The start of every template: files that start otherwise are never overwritten."""
 
 COMMENT = 34
-"""The column where comments stand."""
+"""The column where comments start."""
 
 
 def template(
@@ -102,18 +103,18 @@ def template(
     job: str | os.PathLike[str],
     said: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
-    """Return a job file for a table, to be filled in.
+    """Return the text of a job file, to be filled in.
 
     Parameters
     ----------
     file : str
-        The table, as the job file is to name it.
+        The path of the table, as the job file should give it.
     names : sequence of str
-        The names of its columns.
+        The names of the columns.
     job : str or path-like
-        What the job file will be called.
+        The path of the job file.
     said : mapping
-        How the file is written, as far as somebody said it: ``{"sep": ";"}``.
+        Known facts about the format of the table, such as ``{"sep": ";"}``.
 
     Examples
     --------
@@ -141,19 +142,19 @@ def template(
 
 
 def _toml(value: Any) -> str:
-    """Write a text, or a list of texts."""
+    """Write a text or a list of texts as TOML."""
     if isinstance(value, str):
         return quoted(value)
     return f"[{', '.join(map(quoted, value))}]"
 
 
 def _shown(name: str) -> str:
-    """Write a file's name in a comment as a shell takes it."""
+    """Quote the name of a file for the shell, if necessary."""
     return name if BARE.fullmatch(name.replace(".", "")) else quoted(name)
 
 
 def _lines(names: Sequence[str]) -> list[str]:
-    """Return a line for each column; those of one name cannot be told apart."""
+    """Return a line per column; columns that share a name are ignored."""
     counts = Counter(names)
     widths = [len(key_of(name)) for name in counts]
     width = max([0, *(width for width in widths if width <= WIDEST)])
@@ -168,16 +169,16 @@ def _lines(names: Sequence[str]) -> list[str]:
 
 
 def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write a job file, completely or not at all, over nothing but an earlier one.
+    """Write a job file atomically; overwrite nothing but an earlier job file.
 
     Parameters
     ----------
     text : str
-        What :func:`template` returned.
+        The text from :func:`template`.
     path : str or path-like
-        The file; its folder must exist.
+        The path; its folder must exist.
     overwrite : bool
-        Whether an earlier job file may be replaced, with all that was filled in.
+        Replace an earlier job file, including what was filled in.
     """
     target = Path(path)
     remedy = with_code("choose another name, or pass `overwrite=True`")
@@ -204,5 +205,5 @@ def _is_job(target: Path) -> bool:
     try:
         with open(target, encoding="utf-8") as file:
             return file.read(len(MARK)) == MARK
-    except (OSError, ValueError):  # of its characters
+    except (OSError, ValueError):  # unreadable, or not UTF-8
         return False

@@ -1,4 +1,4 @@
-"""Tables that were tuned or simulated, with where they come from: parameters, errors, scores."""
+"""Tables that were tuned or simulated, with their origin: parameters, errors, scores."""
 
 import json
 from functools import cache
@@ -8,7 +8,7 @@ from typing import Any
 
 @cache
 def stored(name: str) -> dict[str, Any]:
-    """Return the table in one of the JSON files beside this one, and its ``provenance``.
+    """Return the table in one of the JSON files of this package, with its ``provenance``.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""How far default releases are from MIC*, by mechanism, n and epsilon.
+"""The distance of default releases from MIC*, by mechanism, n and epsilon.
 
-``errors.json`` holds the table and where it comes from: the command, the seed and the iterations
-that made it (``dpmic reproduce errors``). Logarithms of errors are interpolated linearly in
-log n and log epsilon. Each number is first raised to the largest one at as many records or more
-and at as much epsilon or more, so that errors only fall as either grows: simulation noise, and
-steps in the parameters, never promise an accuracy that more data would not keep.
+``errors.json`` holds the table and its origin: the command, the seed and the iterations that made
+it (``dpmic reproduce errors``). Logarithms of errors are interpolated linearly in log n and log
+epsilon. Each error is first raised to the largest one at the same or larger n and epsilon, so that
+errors only fall as either grows. Simulation noise and steps in the parameters then never promise
+an accuracy that more data would not keep.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 QUANTITIES = ("value", "value_upper", "estimate", "estimate_upper")
 ENOUGH = 1 + 1e-9
-"""A target error is reached up to this factor, so that rounding decides nothing."""
+"""A target error counts as reached up to this factor, so that rounding decides nothing."""
 
 _stored = partial(stored, "errors")
 
@@ -41,7 +41,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Surface:
-    """The errors of one mechanism: logarithms [quantity, n, epsilon] that fall along both axes."""
+    """The errors of one mechanism: logarithms [quantity, n, epsilon], falling along both axes."""
 
     n: Floats
     epsilon: Floats
@@ -49,7 +49,7 @@ class Surface:
 
     @classmethod
     def of(cls, rows: list[dict[str, Any]]) -> Surface:
-        """Arrange a complete table, and let errors fall along both axes."""
+        """Arrange a complete table, and make errors fall along both axes."""
         n = sorted({row["n"] for row in rows})
         epsilon = sorted({row["epsilon"] for row in rows})
         entries = {(row["n"], row["epsilon"]): row for row in rows}
@@ -61,21 +61,21 @@ class Surface:
         return cls(np.array(n, np.float64), np.array(epsilon, np.float64), np.log(table))
 
     def at(self, n: float, epsilon: float) -> Errors:
-        """Return the errors at a place; beyond the table, those of its end."""
+        """Return the errors at one n and epsilon; beyond the table, those at its end."""
         along = self._at_epsilon(epsilon)
         return Errors(*(math.exp(_between(self.n, n, logs)) for logs in along))
 
     def beyond(self, n: float, epsilon: float) -> str:
-        """Say where the last entries hold: more data, or more epsilon, does not err more."""
+        """Return a note if the table's last entries are used: errors do not grow beyond them."""
         past = []
         if n > self.n[-1]:
             past.append(f"n = {self.n[-1]:,.0f}")
         if epsilon > self.epsilon[-1]:
             past.append(f"epsilon = {self.epsilon[-1]:g}")
-        return f"simulated up to {' and '.join(past)}, whose errors stand here" if past else ""
+        return f"simulated up to {' and '.join(past)}; shown are the errors there" if past else ""
 
     def along_n(self, quantity: str, epsilon: float) -> list[tuple[float, float]]:
-        """Return (n, error) at the table's n; straight lines between them on log axes."""
+        """Return (n, error) at the table's n; between them errors are straight on log axes."""
         logs = self._at_epsilon(epsilon)[QUANTITIES.index(quantity)]
         return list(zip(self.n.tolist(), map(math.exp, logs), strict=True))
 
@@ -85,12 +85,12 @@ class Surface:
         return list(zip(self.epsilon.tolist(), map(math.exp, logs), strict=True))
 
     def least_n(self, quantity: str, target: float, epsilon: float) -> int | None:
-        """Return the smallest n whose error is at most the target, if there is any."""
+        """Return the smallest n whose error is at most the target, if there is one."""
         found = _crossing(self.along_n(quantity, epsilon), target * ENOUGH)
         if found is None:
             return None
         n = math.ceil(found)
-        # Rounding may have missed an integer by one.
+        # Rounding may have missed the integer by one.
         while n > self.n[0] and self.reaches(quantity, target, n - 1, epsilon):
             n -= 1
         while not self.reaches(quantity, target, n, epsilon):
@@ -98,8 +98,8 @@ class Surface:
         return n
 
     def least_epsilon(self, quantity: str, target: float, n: float) -> float | None:
-        """Return the smallest epsilon whose error is at most the target, if there is any."""
-        # Half of what counts as reached is left for rounding.
+        """Return the smallest epsilon whose error is at most the target, if there is one."""
+        # Half of the tolerance is left for rounding.
         return _crossing(self.along_epsilon(quantity, n), target * (1 + (ENOUGH - 1) / 2))
 
     def reaches(self, quantity: str, target: float, n: float, epsilon: float) -> bool:
@@ -112,12 +112,12 @@ class Surface:
 
 
 def _between(axis: Floats, place: float, logs: Floats | list[float]) -> float:
-    """Interpolate in the logarithm of an axis; beyond its ends, hold."""
+    """Interpolate in the logarithm of an axis; beyond its ends, hold the last value."""
     return float(np.interp(math.log(place), np.log(axis), logs))
 
 
 def _crossing(curve: list[tuple[float, float]], target: float) -> float | None:
-    """Return where a falling curve, straight on log axes, comes down to an error."""
+    """Return where a falling curve, straight on log axes, reaches an error."""
     if curve[0][1] <= target:
         return curve[0][0]
     for (left, high), (right, low) in itertools.pairwise(curve):
@@ -128,7 +128,7 @@ def _crossing(curve: list[tuple[float, float]], target: float) -> float | None:
 
 
 def constant() -> tuple[float, float]:
-    """Return the mean and the upper quantile of the error of 0.5, whatever the data are."""
+    """Return the mean and the upper quantile of the error of always answering 0.5."""
     known = _stored()["constant"]
     return float(known["mean"]), float(known["upper"])
 

@@ -1,10 +1,10 @@
-"""From a published value to an interval for MIC*: post-processing, at no cost of privacy.
+"""From a published value to an interval for MIC*: post-processing, which costs no privacy.
 
-``scores.json`` says how scores of default grids are distributed for each MIC*, over relationships
-and samples: a normal distribution in two halves about its median (``dpmic reproduce
-intervals``). The noise is added to it. The interval holds every MIC* under which
-neither a value so small nor one so large is too rare, so it assumes no strength of dependence to
-be more likely than another (docs/decisions/0017-estimate-interval.md).
+``scores.json`` describes the distribution of default grids' scores for each MIC*, over
+relationships and samples: a normal distribution in two halves about its median (``dpmic reproduce
+intervals``). The noise is added to it. The interval holds every MIC* under which neither a value
+this small nor one this large is too rare, so it assumes no strength of dependence to be likelier
+than another (docs/decisions/0017-estimate-interval.md).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from dpmic.parameters.value_noise import ValueNoise
 Floats = NDArray[np.float64]
 
 KNOTS = np.linspace(0.0, 1.0, 11)
-"""The values of MIC* at which distributions are stored; between them numbers are interpolated."""
+"""The values of MIC* with stored distributions; between them numbers are interpolated."""
 STEPS = 1000
-"""Parts of [0, 1] that are tried for MIC*."""
+"""The number of steps in [0, 1] at which MIC* is tried."""
 
 _stored = partial(stored, "scores")
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores that relationships of each MIC* have: at ``KNOTS`` a median and two spreads.
+    """The distribution of scores for each MIC*: at ``KNOTS``, a median and two spreads.
 
     ``below`` and ``above`` are the standard deviations of the two halves.
     """
@@ -41,7 +41,7 @@ class Scores:
     above: Floats
 
     def interval(self, value: float, noise: ValueNoise, level: float) -> tuple[float, float]:
-        """Return every MIC* that the value does not speak against, at any level in (0, 1).
+        """Return the range of MIC* compatible with the value, at a level in (0, 1).
 
         Examples
         --------
@@ -53,14 +53,14 @@ class Scores:
         tried = np.linspace(0.0, 1.0, STEPS + 1)
         rarity = self.rarity(value, tried, noise)
         possible = np.flatnonzero(rarity >= min((1 - level) / 2, rarity.max()))
-        low, high = max(possible[0] - 1, 0), min(possible[-1] + 1, STEPS)  # rounded outwards
+        low, high = max(possible[0] - 1, 0), min(possible[-1] + 1, STEPS)  # round outwards
         return float(low / STEPS), float(high / STEPS)
 
     def rarity(self, value: ArrayLike, mic_star: ArrayLike, noise: ValueNoise) -> Floats:
-        """Return how probable a value so small, or one so large, is under a MIC*: the lesser.
+        """Return the smaller probability, under a MIC*, of a value this small or this large.
 
-        A value beyond the medians at both ends says no more than these: so the ends of [0, 1] are
-        never refused for a value beyond them, and clipping the value to [0, 1] changes nothing.
+        A value beyond the medians at both ends counts as no rarer than they are. So the ends of
+        [0, 1] are never excluded by a value beyond them, and clipping the value changes nothing.
         """
         inside = np.clip(np.asarray(value, np.float64), self.median[0], self.median[-1])
         at = np.asarray(mic_star, np.float64)
@@ -76,10 +76,10 @@ class Scores:
 
 
 def lookup(mechanism: str, n: float, epsilon: float) -> Scores:
-    """Return the scores of a default release, interpolated in log n and log epsilon.
+    """Return the score distributions of a default release, interpolated in log n and log epsilon.
 
-    Outside of what was :func:`simulated` the nearest entry holds; of capped scores that of the
-    same n epsilon, which has the same cap.
+    Outside the :func:`simulated` range the nearest entry holds; for capped scores, the entry with
+    the same n epsilon, which has the same cap.
 
     Examples
     --------
@@ -95,19 +95,19 @@ def lookup(mechanism: str, n: float, epsilon: float) -> Scores:
     return Scores(*np.sum([share * rows[key] for share, key in around], axis=0))
 
 
-def unrelated(mechanism: str, n: float, epsilon: float) -> float | None:
-    """Return the median score of unrelated columns, or None where it was not simulated.
+def is_simulated(mechanism: str, n: float) -> bool:
+    """Return whether scores of so many records, or of fewer, were simulated.
 
     Examples
     --------
-    >>> unrelated("micr-laplace", 100, 1.0) > unrelated("micr-laplace", 10_000, 1.0) > 0
-    True
+    >>> is_simulated("micr-laplace", 100), is_simulated("micr-laplace", 10)
+    (True, False)
     """
-    return float(lookup(mechanism, n, epsilon).median[0]) if mechanism in _rows() else None
+    return mechanism in _rows() and n >= simulated(mechanism)[0][0]
 
 
 def simulated(mechanism: str) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the least and the largest n, and epsilon, that were simulated."""
+    """Return the smallest and largest n, and epsilon, that were simulated."""
     n, epsilon = zip(*_rows()[mechanism], strict=True)
     return (min(n), max(n)), (min(epsilon), max(epsilon))
 

@@ -1,15 +1,15 @@
-"""Parameters found by minimising WSUM, interpolated in log n and log epsilon; the estimate.
+"""Parameters that minimise WSUM, interpolated in log n and log epsilon; and the estimate.
 
-``tuned.json`` holds the table and where it comes from: the command, the seed and the iterations
-that made it (``dpmic reproduce parameters``). The least error is flat in B and c; of choices
-within one percent of it the fastest is in the table.
+``tuned.json`` holds the table and its origin: the command, the seed and the iterations that made
+it (``dpmic reproduce parameters``). The minimum is flat in B and c, so the table has the fastest
+choice within one percent of the smallest error.
 
-The estimate of MIC* follows from a published value at no cost of privacy. Before anything is
-known, let the score of the data be anywhere between ``low``, what independent variables score,
-and ``high``, what a noiseless relationship scores, all alike. Then the value, score plus Laplace
-noise, leaves a Laplace density cut off at both ends. Its median is the best guess of the score in
-mean absolute error; mapped from [low, high] to [0, 1] it estimates MIC*. Without noise this
-corrects the bias of few records; with nothing but noise it is 0.5, the best constant.
+The estimate of MIC* derives from a published value and costs no privacy. Its prior for the score
+is uniform between ``low``, the score of independent variables, and ``high``, the score of a
+noiseless relationship. Given the value, which is the score plus Laplace noise, the posterior is a
+Laplace density cut off at both ends. Its median is the best guess of the score in mean absolute
+error; mapped from [low, high] to [0, 1] it estimates MIC*. Without noise it corrects the bias of
+small samples; with nothing but noise it is 0.5, the best constant.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _stored = partial(stored, "tuned")
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Three fitted numbers: where scores of no and of full dependence lie, and their scatter.
+    """Three fitted numbers: the scores of no and of full dependence, and their scatter.
 
-    Where noise is large the ends need not be scores that occur, and may lie outside [0, 1].
-    ``spread`` is added to the scale of the noise: scores of equal MIC* scatter by about that.
+    If noise is large, the two ends need not be scores that occur, and may lie outside [0, 1].
+    ``spread`` is added to the scale of the noise, because scores of equal MIC* scatter that much.
     """
 
     low: float = 0.0
@@ -42,7 +42,7 @@ class Calibration:
     spread: float = 0.0
 
     def estimate(self, value: ArrayLike, scale: float) -> NDArray[np.float64]:
-        """Return the median of MIC* given the published value and the scale of its noise.
+        """Return the median of MIC*, given the published value and the scale of its noise.
 
         Examples
         --------
@@ -50,16 +50,16 @@ class Calibration:
         [0.9, 0.88, 0.5]
         """
         width, b = self.high - self.low, scale + self.spread
-        # It runs between a draw and its storage, where no error may depend on the value.
+        # This runs between the draw and its storage, where no error may depend on the value.
         with np.errstate(all="ignore"):
             return self._median(np.asarray(value, np.float64), width, b)
 
     def _median(self, value: NDArray[np.float64], width: float, b: float) -> NDArray[np.float64]:
-        # Beyond an end the density inside is the same exponential wherever the value lies.
+        # Beyond an end, the density inside is the same exponential wherever the value lies.
         inside = np.clip(value, self.low, self.high)
         if b > 0:
-            # F, the distribution function of Laplace(value, b), is half of (F(low) + F(high))
-            # at the median.
+            # At the median, F, the distribution function of Laplace(value, b), is half of
+            # F(low) + F(high).
             shift = (np.expm1((self.low - inside) / b) - np.expm1((inside - self.high) / b)) / 2
             inside = inside - np.sign(shift) * b * np.log1p(-np.abs(shift))
         return np.asarray(np.clip((inside - self.low) / width, 0.0, 1.0))
@@ -67,7 +67,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The setting of a mechanism for one n and epsilon; MICr has no ``lmax``."""
+    """The parameters of a mechanism for one n and epsilon; MICr has no ``lmax``."""
 
     B: float
     c: float
@@ -77,7 +77,7 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class TunedHistogram:
-    """The setting of "micr-geometric" for one n and epsilon: m x m cells, grids of at most B."""
+    """The parameters of "micr-geometric": m x m cells, and grids of at most B of them."""
 
     m: int
     B: float
@@ -87,9 +87,9 @@ class TunedHistogram:
 def lookup(mechanism: str, n: int, epsilon: float) -> Tuned:
     """Return the parameters of "micr-laplace" or "mice-laplace" for n records.
 
-    Each number is interpolated linearly between the four neighbouring entries, B and lmax by
-    their logarithms; outside of the table the nearest entry holds, except that above its
-    largest n the calibration is the plain one: the bias that it corrects is gone there.
+    Each number is interpolated linearly between the four neighbouring entries, B and lmax by their
+    logarithms. Outside the table the nearest entry holds. Above its largest n the calibration is
+    the plain one: there is no bias left to correct.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def lookup(mechanism: str, n: int, epsilon: float) -> Tuned:
 
 
 def _calibration(between: dict[str, float], n: float) -> Calibration:
-    """Return the calibration of an entry; above the largest n the plain one."""
+    """Return the calibration of an entry; above the largest n, the plain one."""
     if n > _stored()["n"][-1]:
         return Calibration()
     return Calibration(between["low"], between["high"], between["spread"])
@@ -115,7 +115,7 @@ def _calibration(between: dict[str, float], n: float) -> Calibration:
 
 @dataclass(frozen=True, slots=True)
 class TunedCap:
-    """The setting of "capped-laplace" for one n and epsilon."""
+    """The parameters of "capped-laplace" for one n and epsilon."""
 
     cap: float
     calibration: Calibration
@@ -124,8 +124,8 @@ class TunedCap:
 def lookup_capped(n: int, epsilon: float) -> TunedCap:
     """Return the cap of "capped-laplace", a multiple of 1/2, for n records.
 
-    Interpolated as by :func:`lookup`. Above the largest n an entry of the same n epsilon holds,
-    for the noise is the same there, and the calibration is the plain one.
+    It is interpolated as by :func:`lookup`. Above the largest n, the entry with the same n epsilon
+    holds, because the noise is the same there; the calibration is the plain one.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def lookup_capped(n: int, epsilon: float) -> TunedCap:
 
 
 def best_laplace(n: int, epsilon: float) -> str:
-    """Return which of "capped-laplace" and "micr-laplace" has the smaller error, by the table.
+    """Return which of "capped-laplace" and "micr-laplace" has the smaller error in the table.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def best_laplace(n: int, epsilon: float) -> str:
 
 
 def within_table(n: float, epsilon: float) -> tuple[float, float]:
-    """Return where an n above the table is looked up: at its end, with the same n epsilon."""
+    """Return where to look up an n above the table: at its end, with the same n epsilon."""
     largest = _stored()["n"][-1]
     return (n, epsilon) if n <= largest else (largest, epsilon * n / largest)
 
@@ -162,10 +162,10 @@ def within_table(n: float, epsilon: float) -> tuple[float, float]:
 def lookup_histogram(n: int, epsilon: float) -> TunedHistogram:
     """Return the parameters of "micr-geometric" for n records, interpolated as by :func:`lookup`.
 
-    What noise does to counts depends on n epsilon alone, so an epsilon outside of the table is
-    looked up at its end, for as many records as have the same n epsilon, and at most three times
-    n: with less noise the sample, not the noise, decides. Above the largest n the last entry
-    holds: m is then the same, and so is what cells of that width cannot resolve.
+    The effect of noise on counts depends only on n epsilon. So an epsilon outside the table is
+    looked up at its end, with the n that has the same n epsilon, but at most three times n: with
+    less noise than that, the sample decides and not the noise. Above the largest n the last entry
+    holds: m no longer changes, and neither does what cells of that width fail to resolve.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def lookup_histogram(n: int, epsilon: float) -> TunedHistogram:
 
 
 def table_parts(n: int, epsilon: float) -> int:
-    """Return the parts of each axis of the noisy table, the evaluation's simple baseline."""
+    """Return the parts per axis of the noisy table, a simple baseline of the evaluation."""
     return round(_between("noisy-table", n, epsilon)["parts"])
 
 
@@ -199,7 +199,7 @@ def _between(mechanism: str, n: float, epsilon: float) -> dict[str, float]:
 
 @cache
 def _losses(mechanism: str) -> list[float]:
-    """Return every epsilon that a mechanism has entries for."""
+    """Return every epsilon for which a mechanism has entries."""
     return sorted({epsilon for name, _, epsilon in _entries() if name == mechanism})
 
 
@@ -217,7 +217,7 @@ def corners(
 
 
 def _position(axis: Sequence[float], value: float) -> tuple[int, float]:
-    """Return the index below a value and how far, on a log scale, it is to the next one."""
+    """Return the index below a value, and how far the value is to the next one on a log scale."""
     inside = min(max(value, axis[0]), axis[-1])
     below = min(bisect_right(axis, inside) - 1, len(axis) - 2)
     low, high = axis[below], axis[below + 1]
@@ -226,7 +226,7 @@ def _position(axis: Sequence[float], value: float) -> tuple[int, float]:
 
 @cache
 def _numbers(mechanism: str, n: int, epsilon: float) -> dict[str, float]:
-    """Return one entry, with those numbers as logarithms that are interpolated so."""
+    """Return one entry; numbers that are interpolated as logarithms are logarithms."""
     entry = _entries()[mechanism, n, epsilon]
     return {
         name: math.log(value) if name in ("B", "lmax", "m") else value

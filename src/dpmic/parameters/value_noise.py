@@ -1,9 +1,9 @@
-"""How the noise of one published value is distributed: the one place where it is.
+"""The distribution of the noise in one published value.
 
-Noise in the shape of a cube has a radius R, which all values share, and moves each value by a
-uniform number in [-R, R]. R has a gamma distribution of shape size + 1, so every tail is an
-incomplete gamma function (docs/proofs/cube-noise.md). Laplace noise is that of a cube of size 1.
-Noise lies on a grid, far finer than itself; here it is continuous.
+Cube noise has a random radius R, shared by all values, and moves each value by a uniform number
+in [-R, R]. R has a gamma distribution of shape size + 1, so every tail is an incomplete gamma
+function (docs/proofs/cube-noise.md). Laplace noise is cube noise of size 1. Real noise lies on a
+grid, much finer than its scale; here it is continuous.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Floats = NDArray[np.float64]
 Kind = Literal["laplace", "gaussian", "cube", "none"]
 
 RADII = 48
-"""Radii that stand for all in an integral over them."""
+"""The number of radii that represent all radii in an integral."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueNoise:
     """The noise of one of ``size`` values that are published together.
 
-    ``scale`` is the mean absolute noise; of Gaussian noise it is the standard deviation.
+    ``scale`` is the mean absolute noise or, for Gaussian noise, the standard deviation.
     """
 
     kind: Kind
@@ -40,7 +40,7 @@ class ValueNoise:
         return self.scale * (math.sqrt(2 / math.pi) if self.kind == "gaussian" else 1)
 
     def half_width(self, level: float) -> float:
-        """Return what noise does not exceed, in absolute value, with probability ``level``.
+        """Return the absolute value that noise does not exceed with probability ``level``.
 
         Examples
         --------
@@ -56,7 +56,7 @@ class ValueNoise:
         from scipy.optimize import brentq
         from scipy.special import gammainccinv
 
-        most = gammainccinv(self.size + 1, 1 - level)  # the radius alone
+        most = gammainccinv(self.size + 1, 1 - level)  # considering only the radius
         return self._unit * float(brentq(lambda x: self._beyond(x) - (1 - level), 0.0, most))
 
     def mean_up_to(self, most: ArrayLike) -> Floats:
@@ -69,7 +69,7 @@ class ValueNoise:
         """
         from scipy.special import gammainc, gammaincc
 
-        # Given R it is R / 2, or a - a^2 / (2 R) where R is above a.
+        # Given R, it is R / 2, or a - a^2 / (2 R) if R is above a.
         a, size = np.asarray(most, np.float64) / self._unit, self.size
         below = (size + 1) / 2 * gammainc(size + 2, a)
         above = a * gammaincc(size + 1, a) - a * a / (2 * size) * gammaincc(size, a)
@@ -81,7 +81,7 @@ class ValueNoise:
 
         if self.kind == "none":
             return np.asarray(erf(np.maximum(t, 0.0) / spread / math.sqrt(2)))
-        if self.kind == "gaussian":  # skew-normal
+        if self.kind == "gaussian":  # the sum is skew-normal
             z = t / np.hypot(spread, self.scale)
             return np.asarray(ndtr(z) - 2 * owens_t(z, spread / self.scale))
         if self.kind == "laplace":
@@ -94,19 +94,19 @@ class ValueNoise:
         return 2 * self.scale / (self.size + 1)
 
     def _beyond(self, x: float) -> float:
-        """Return P(|noise| > x units): the expectation of 1 - x / R, where R is above x."""
+        """Return P(|noise| > x units): the expectation of 1 - x / R over R above x."""
         from scipy.special import gammaincc
 
         return float(gammaincc(self.size + 1, x) - x / self.size * gammaincc(self.size, x))
 
     def _after_uniform(self, t: Floats, spread: Floats) -> Floats:
-        """Average over radii: given one, noise is uniform, and the integral has a closed form."""
+        """Average over radii: given R, noise is uniform and the integral has a closed form."""
         from scipy.special import gammaincinv
 
         nodes, weights = np.polynomial.legendre.leggauss(RADII)
         radii = self._unit * gammaincinv(self.size + 1, (nodes + 1) / 2)
         spread, t = spread[..., None], t[..., None]
-        radii = np.maximum(radii, 1e-4 * spread)  # below, differences would be nothing but rounding
+        radii = np.maximum(radii, 1e-4 * spread)  # differences over less would be pure rounding
         each = _area(t + radii, spread) - _area(t - radii, spread)
         return np.asarray(np.clip((each / (2 * radii)) @ (weights / 2), 0.0, 1.0))
 
@@ -123,7 +123,7 @@ def _area(t: Floats, spread: Floats) -> Floats:
 def _half_normal_and_laplace(t: Floats, spread: Floats, scale: float) -> Floats:
     """Return P(spread |Z| + Laplace noise <= t).
 
-    Of the integral over Z each part is exp(...) times a normal tail, which erfcx keeps from
+    In the integral over Z, each part is exp(...) times a normal tail; erfcx keeps it from
     overflowing.
     """
     from scipy.special import erf, erfcx, ndtr

@@ -1,4 +1,4 @@
-"""The trusted base: queries, noise, sensitivity, mechanisms, ledger, plan and audit."""
+"""Differential privacy: queries, mechanisms, noise, sensitivity, ledger, plan and audit."""
 
 from dpmic.privacy._geometric import MICrGeometric
 from dpmic.privacy._laplace import CappedLaplace, MICeLaplace, MICrLaplace

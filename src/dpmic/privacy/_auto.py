@@ -1,8 +1,8 @@
-"""Which mechanism scores a pair: a public function of n, epsilon, options and where data are.
+"""The choice of a mechanism: a function of public facts (n, epsilon, options, kind of source).
 
-Unless an option or a count table decides, it is the one with the smaller error at that n and
-epsilon, by simulation (:mod:`dpmic.parameters.tuned`). In the present table that is capped
-information everywhere; beyond 2^31 - 1 records it is MICr.
+An option or a count table may decide. Otherwise it is the mechanism with the smaller simulated
+error at that n and epsilon (:mod:`dpmic.parameters.tuned`): in the present table capped
+information everywhere, and MICr beyond 2^31 - 1 records.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
 from dpmic.privacy._gaps import Size
 from dpmic.privacy._geometric import MICrGeometric
@@ -28,12 +28,12 @@ MECHANISMS: dict[str, type[Any]] = {
 }
 
 MICR_OPTIONS = {"B", "c", "master", "statistic"}
-"""Options that only MICr has, of the two that "auto" chooses from."""
+"""Options of MICr that capped information lacks; "auto" chooses between the two."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records of which only the number is known, as in a plan; taken to be in memory."""
+    """Records of which only the number is known, as in a plan; assumed to be in memory."""
 
     n: int
 
@@ -45,7 +45,7 @@ def resolve(
     epsilon: float,
     size: Size | None = None,
 ) -> str:
-    """Return the name of the mechanism that is meant; ``epsilon`` is that of one score and row."""
+    """Return the name of the mechanism to use; ``epsilon`` is that of one score and row."""
     if not isinstance(mechanism, str):
         return ""  # refused by its type
     if mechanism != "auto":
@@ -59,21 +59,21 @@ def resolve(
         own = "cap" if "cap" in options else "axes='wide'"
         raise ParameterError(
             f"{own} and {uncapped[0]}",
-            f"{own} is of {CappedLaplace.name}, {uncapped[0]} of {MICrLaplace.name}",
-            "leave one of them out",
+            f"{own} belongs to {CappedLaplace.name}, {uncapped[0]} to {MICrLaplace.name}",
+            "leave one of the two out",
         )
     if uncapped:
         return MICrLaplace.name
     if capped:
         return CappedLaplace.name
     if isinstance(source, Counting) and source.once:
-        return CappedLaplace.name  # whose grids do not depend on n
+        return CappedLaplace.name  # its grids do not depend on n
     n = open_privately(lambda: source.n) if size is None else size.least
     return of_least_error(max(n, CappedLaplace.least_n), epsilon)  # fewer are refused later
 
 
 def of_least_error(n: int, epsilon: float) -> str:
-    """Return the mechanism that errs least on n records; ``epsilon`` is that of one score and row.
+    """Return the mechanism of least error on n records; ``epsilon`` is that of one score and row.
 
     Examples
     --------
@@ -91,46 +91,56 @@ def choose(
     options: dict[str, Any],
     size: Size | None = None,
 ) -> Mechanism:
-    """Return the mechanism that is meant, or refuse it; a count table has grids of its own.
+    """Return the mechanism to use, or refuse it; a count table has grids of its own.
 
-    Of records whose number may be private only their ``size`` is looked at.
+    If the number of records may be private, only the public ``size`` is used.
     """
     name = resolve(mechanism, options, source, terms.epsilon / terms.rows_per_person, size)
     kind = MECHANISMS.get(name)
     if kind is None:
-        names = " or ".join(map(repr, ("auto", *MECHANISMS)))
+        names = ", ".join(map(repr, ("auto", *MECHANISMS)))
         raise ParameterError(
-            f"mechanism = {safe_repr(mechanism)}", "it is not known", f"pass {names}"
+            f"mechanism = {safe_repr(mechanism)}",
+            "there is no such mechanism",
+            f"pass one of {names}",
         )
-    own = kind.__dataclass_fields__.keys()
+    if terms.categories and not kind.floors:
+        raise ParameterError(
+            "categories",
+            "nominal columns are proved for capped-laplace and micr-laplace alone",
+            with_code("leave out the mechanism, or the column"),
+        )
+    own = dict.fromkeys(kind.__dataclass_fields__)
+    if not kind.needs_bounds and terms.gaps.rule != "scatter":
+        del own["bounds"]
     if kind.needs_bounds and isinstance(source, Counting):
         bounds = source.bounds(bounds)
     given = options if bounds is None else {**options, "bounds": in_order(bounds, source)}
-    unknown = sorted(given.keys() - own)
+    unknown = sorted(given.keys() - own.keys())
     if unknown:
         raise ParameterError(
             f"{unknown[0]} = {safe_repr(given[unknown[0]])}",
             f"{name} has no such option",
-            f"pass some of {', '.join(own)}",
+            f"its options are {', '.join(own)}",
         )
     if kind.needs_bounds:
-        given = {"bounds": None, **given}  # None is refused with the reason
+        given = {"bounds": None, **given}  # the mechanism refuses None
     shared = {option: getattr(terms, option) for option in TERMS}
     chosen: Mechanism = kind(**shared, **{**_of_table(source, own), **given})
     return chosen
 
 
 def _of_table(source: Found | Records, own: Set[str]) -> dict[str, Any]:
-    """Return those of a mechanism's options that a count table decides."""
+    """Return the options of a mechanism that a count table decides."""
     if not isinstance(source, Counting) or source.grids is None:
         return {}
     facts = {"axes": "linear", **source.grids.family.facts()}
-    facts.pop("statistic", None)  # of a table it is whose grids, of a mechanism what is published
+    facts.pop("statistic", None)  # a table means its grids, a mechanism what it publishes
     return {name: value for name, value in facts.items() if name in own}
 
 
 def in_order(bounds: Any, source: Found | Records) -> Any:
-    """Return bounds that are given by name as those of x and of y."""
+    """Return bounds that are given by name in the order x, y."""
     if not isinstance(bounds, Mapping) or isinstance(source, Records):
         return bounds
     names = source.names
@@ -138,7 +148,7 @@ def in_order(bounds: Any, source: Found | Records) -> Any:
         if name not in bounds:
             raise ParameterError(
                 f"bounds of {', '.join(map(safe_repr, bounds))}",
-                f"those of {safe_repr(name)} are missing",
-                "name both columns, or pass ((x0, x1), (y0, y1))",
+                f"the bounds of {safe_repr(name)} are missing",
+                "give bounds for both columns, or pass ((x0, x1), (y0, y1))",
             )
     return tuple(bounds[name] for name in names)

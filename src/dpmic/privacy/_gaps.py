@@ -1,8 +1,8 @@
-"""Which records count, and what is public of their number: gaps, people, groups.
+"""Missing values, and what is public about the number of records.
 
-Where records are left out for what they hold, how many are left is private. What is public then is
-how many there can be, and how many were promised: the score is that of the records that are left,
-and falls where they are fewer than was promised (docs/proofs/private-number.md).
+If records are dropped because of their values, the number that remains is private. Only the
+largest possible number and the promised number are then public. The score is that of the remaining
+records, scaled down if they are fewer than promised (docs/proofs/private-number.md).
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ Floats = NDArray[np.float64]
 Rule = Literal["refuse", "drop", "scatter"]
 
 COMPLETE = 0.8
-"""The share of complete records that is promised by default."""
+"""The default promise: the share of complete records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What is public of the number of records.
+    """What is public about the number of records.
 
     Attributes
     ----------
     n : int
-        The number of people, or of records where each is another person.
+        The number of people; the number of records if each is a different person.
     least, most : int
-        How many records are promised to be left, and how many there can be at most.
+        The promised number of remaining records, and the largest possible number.
     gaps : bool
-        Whether records may lack a value, and are then left out.
+        Whether incomplete records are dropped.
     filtered : bool
-        Whether they are a group, of which n is what was promised.
+        Whether the records are a group; n is then the promised size.
     """
 
     n: int
@@ -53,27 +53,27 @@ class Size:
 
     @classmethod
     def of(cls, n: int | Size) -> Size:
-        """Return the size of n records, all of which count."""
+        """Return the size of n records, none of which is dropped."""
         return n if isinstance(n, Size) else cls(n, n, n)
 
     @property
     def private(self) -> bool:
-        """Whether the number of records that count is private."""
+        """Whether the number of records in the score is private."""
         return self.gaps or self.filtered or not self.least == self.n == self.most
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """What becomes of missing values, the same for every record.
+    """The rule for missing values, the same for every record.
 
     Attributes
     ----------
     rule : {"refuse", "drop", "scatter", "fill"}
-        Refuse the data, leave the record out of its pairs, put it at a random point, or at a value.
+        Refuse the data, drop the record from its pairs, fill in a random value, or a fixed one.
     complete : float
-        Of a pair's records, the share that is promised to have both values.
+        The promised share of a pair's records that have both values.
     fill : mapping
-        The value of each column that has one.
+        The fixed values, by column.
     """
 
     rule: str = "refuse"
@@ -87,8 +87,8 @@ class Gaps:
         if complete is not None and not dropped:
             raise ParameterError(
                 f"complete = {safe_repr(complete)}",
-                "it is a promise about records that are dropped",
-                with_code("pass `missing='drop'` too"),
+                "it applies only to dropped records",
+                with_code("pass `missing='drop'` too, or leave it out"),
             )
         if isinstance(missing, Mapping):
             return cls("fill", fill={str(name): value for name, value in missing.items()})
@@ -99,18 +99,18 @@ class Gaps:
             if not 0 < share <= 1:
                 raise ParameterError(
                     f"complete = {safe_repr(complete)}",
-                    "it is the share of records that have both values",
+                    "a share lies above 0 and is at most 1",
                     with_code("pass `complete=0.8`"),
                 )
         return cls(str(missing), share)
 
     @property
     def dropped(self) -> bool:
-        """Whether incomplete records are left out."""
+        """Whether incomplete records are dropped."""
         return self.rule == "drop"
 
     def facts(self) -> dict[str, Any]:
-        """Return what is public of them, where it is not the default."""
+        """Return the public facts about missing values, unless the rule is the default."""
         if self.rule == "refuse":
             return {}
         if self.rule == "fill":
@@ -118,32 +118,32 @@ class Gaps:
         return {"missing": self.rule} | ({"complete": self.complete} if self.dropped else {})
 
     def promised(self, n: int) -> int:
-        """Return how many of n records are promised to be complete."""
+        """Return the promised number of complete records among n."""
         return math.floor(n * self.complete) if self.dropped else n
 
     def check(self, names: tuple[str, ...], domains: tuple[Domain | None, ...]) -> None:
-        """Refuse, before a value is read, what these columns cannot be filled with."""
+        """Refuse values that cannot fill these columns, before any data is read."""
         for name, domain in zip(names, domains, strict=True):
             if name in self.fill:
                 _number(self.fill[name], name, domain)
             elif self.rule == "scatter" and domain is None:
                 raise ParameterError(
                     'missing = "scatter"',
-                    f"{name} has no bounds to scatter its missing values in",
-                    with_code("pass a value: `missing={" + repr(name) + ": ...}`"),
+                    f"column {name} has no bounds to draw its missing values from",
+                    with_code("pass `bounds=...`, or a fixed value for the missing ones"),
                 )
         unknown = sorted(self.fill.keys() - set(names))
         if unknown:
             raise ParameterError(
                 f"missing = {{{unknown[0]!r}: ...}}",
-                "this column does not take part",
-                f"name some of {', '.join(names)}",
+                "this column is not scored",
+                f"the scored columns are {', '.join(names)}",
             )
 
-    def settled(self, values: Floats, name: str, domain: Domain | None) -> Floats:
-        """Return a column, NaN where a value is missing, as the rule has it; or refuse it.
+    def filled(self, values: Floats, name: str, domain: Domain | None) -> Floats:
+        """Return a column with missing values (NaN) treated by the rule, or refuse it.
 
-        What a missing value becomes depends on nothing but public facts and chance.
+        What replaces a missing value depends only on public facts and chance.
         """
         if self.dropped:
             return values
@@ -167,20 +167,22 @@ def _points(n: int, domain: Domain | None) -> Floats:
 
 
 def _number(value: Any, name: str, domain: Domain | None) -> float:
-    """Return what stands for a missing value of a column."""
+    """Return the number that replaces missing values of a column."""
     said = f"missing = {{{name!r}: {safe_repr(value)}}}"
     if isinstance(domain, Categories):
         text = _validate.label(value)
         if text not in domain.labels:
             raise ParameterError(
-                said, "it is not one of its categories", f"pass one of {', '.join(domain.labels)}"
+                said,
+                "this is not a category of the column",
+                f"pass one of {', '.join(domain.labels)}",
             )
         return float(domain.labels.index(text))
     days = _validate.moment(value)
     number = _validate.real(value, f"the missing value of {name}") if days is None else days
     if not math.isfinite(number) or (domain and not domain[0] <= number <= domain[1]):
         raise ParameterError(
-            said, "it lies outside the bounds of the column", "pass a value that it can have"
+            said, "it lies outside the bounds of the column", "pass a value within the bounds"
         )
     return number
 
@@ -191,23 +193,23 @@ def _plain(value: Any) -> Any:
 
 
 def domains_of(bounds: Any, categories: Any, names: Sequence[str] = ()) -> Any:
-    """Return bounds with the categories of nominal columns among them.
+    """Return bounds together with the categories of nominal columns.
 
-    Bounds are intervals here, never lists of categories; ``names`` are what errors call those that
-    are given in order.
+    Bounds are intervals, never lists of categories. Errors use ``names`` for bounds that are given
+    in order.
     """
     if categories is None:
         return _intervals(bounds, names)
     if not isinstance(categories, Mapping):
         raise ParameterError(
             f"categories = {safe_repr(categories)}",
-            "each nominal column has a list of its own",
+            "each nominal column needs its own list",
             with_code("pass `categories={'ward': ['a', 'b', 'c']}`"),
         )
     if not isinstance(bounds, Mapping | None):
         raise ParameterError(
             "bounds",
-            "with categories, columns are called by their names",
+            "with categories, bounds must be given by column name",
             with_code("pass `bounds={'age': (0, 120)}`"),
         )
     known = dict(_intervals(bounds or {}, names))
@@ -215,15 +217,15 @@ def domains_of(bounds: Any, categories: Any, names: Sequence[str] = ()) -> Any:
         if name in known:
             raise ParameterError(
                 f"column {safe_repr(name)}",
-                "it has bounds and categories",
-                "leave out its bounds if it is nominal",
+                "it has both bounds and categories",
+                "leave out the bounds of a nominal column",
             )
         known[name] = _validate.categories(labels, str(name))
     return known
 
 
 def _intervals(bounds: Any, names: Sequence[str]) -> Any:
-    """Check intervals by name, or in order; anything else is refused elsewhere."""
+    """Check intervals by name or in order; anything else is refused later."""
     if isinstance(bounds, Mapping):
         return {name: _validate.interval(ends, str(name)) for name, ends in bounds.items()}
     if isinstance(bounds, list | tuple) and len(bounds) == len(names) > 0:

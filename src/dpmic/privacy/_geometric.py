@@ -1,9 +1,9 @@
-"""Noise in the counts: one noisy histogram, from which everything else follows.
+"""Noise in the counts: one noisy histogram, and everything computed from it.
 
 Replacing one record lowers one count of the histogram by one and raises another, so the counts
-change by 2 in L1, and two-sided geometric noise of scale 2 / epsilon, once in every
-count, makes the histogram epsilon-differentially private. All that is computed from it is
-post-processing. Proof: docs/proofs/input-perturbation.md.
+change by 2 in L1. Two-sided geometric noise of scale 2 / epsilon in every count makes the
+histogram epsilon-differentially private. Everything computed from it is post-processing.
+Proof: docs/proofs/input-perturbation.md.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from dpmic.statistics.sources import Counting, Found
 Counts = NDArray[np.int64]
 
 ONE_ROW = 2
-"""By how much replacing one record changes the counts, in L1."""
+"""The L1 change of the counts when one record is replaced."""
 
 MOST_PARTS = 256
 
 LEAST_SIGNAL = 25
-"""Records for each unit of the noise's scale, below which no estimate is better than a guess."""
+"""Records per unit of noise scale; with fewer, an estimate is no better than a guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedGeometric(CalibratedMechanism):
-    """A mechanism whose noise is added to the counts of m x m cells."""
+    """A calibrated mechanism that adds noise to the counts of m x m cells."""
 
     noise: noise.Geometric
     m: int
@@ -51,22 +51,23 @@ class CalibratedGeometric(CalibratedMechanism):
 
 @dataclass(frozen=True)
 class MICrGeometric(Mechanism):
-    """A noisy histogram, and every MINE statistic of it, for one epsilon.
+    """Publish a noisy histogram, and every MINE statistic of it, for one epsilon.
 
-    Prefer it to :class:`MICrLaplace` where the picture, or several statistics, are wanted; for
-    the MIC alone its error is larger (docs/guides/noisy-histogram.md). It is not the published
-    MICr-Geom, which draws fresh noise for every grid and keeps no epsilon.
+    Use it if you want the picture or several statistics; for the MIC alone, the error of
+    :class:`CappedLaplace` is smaller (docs/guides/noisy-histogram.md). This is not the published
+    MICr-Geom, which draws fresh noise for every grid and does not satisfy its epsilon.
 
     Parameters
     ----------
     epsilon, bounds, rows_per_person, allow_large_epsilon
         As for :class:`MICrLaplace`.
     m : int, optional
-        Cells on each axis, of equal width, 2 to 256; by default tuned for n and epsilon.
+        The number of cells on each axis, of equal width, 2 to 256; by default tuned for n and
+        epsilon.
     B : float, optional
-        Most cells in a grid that is made of these; by default tuned with ``m``.
+        The most cells in a grid built from these; by default tuned with ``m``.
     allow_noisy : bool
-        Publish even where the counts are little more than noise.
+        Publish even if the counts are little more than noise.
 
     Examples
     --------
@@ -97,7 +98,7 @@ class MICrGeometric(Mechanism):
             object.__setattr__(self, "m", parts)
 
     def refuse_noisy(self, setting: CalibratedGeometric) -> None:
-        """Refuse, unless ``allow_noisy``, where the counts are noise."""
+        """Refuse counts that are mostly noise, unless ``allow_noisy``."""
         if setting.n < LEAST_SIGNAL * setting.noise.scale and not self.allow_noisy:
             raise ParameterError(
                 f"n = {setting.n}",
@@ -109,14 +110,14 @@ class MICrGeometric(Mechanism):
             )
 
     def setting(self, n: int | Size) -> CalibratedGeometric:
-        """Return everything that is fixed before data is looked at."""
+        """Return everything that is fixed before the data is read."""
         self._enough(Size.of(n))
         n = Size.of(n).n
-        sensitivity.rounding(n, 4)  # refuses more records than the proof of rounding covers
+        sensitivity.rounding(n, 4)  # refuses more records than the rounding proof covers
         default = tuned.lookup_histogram(n, self.epsilon / self.rows_per_person)
         m = default.m if self.m is None else self.m
         B = _validate.cells(n, None, default.B if self.B is None else self.B)
-        # A person with several rows moves each of them, and there are n to move.
+        # A person with several rows can move each of them, but at most n.
         changed = ONE_ROW * min(self.rows_per_person, n)
         known = (self.m, self.B) == (None, None)
         return CalibratedGeometric(
@@ -133,7 +134,7 @@ class MICrGeometric(Mechanism):
         return read_privately(lambda: source.histogram(self.bounds, setting.m))
 
     def score(self, private: Pair | Counts, setting: CalibratedGeometric) -> Counts:
-        """Count records in the cells, without noise."""
+        """Count the records in the cells, without noise."""
         if isinstance(private, Pair):
             return cell_counts(private.x, private.y, self.bounds, setting.m)
         return private
@@ -141,14 +142,14 @@ class MICrGeometric(Mechanism):
     def draw(self, counts: Counts, setting: CalibratedGeometric) -> Counts:
         """Add noise to every count, once, and clamp to [0, n]."""
         noisy = setting.noise.add(counts.ravel().tolist())
-        # Plain integers first: noise may exceed what numpy's hold.
+        # Python integers first: noise may exceed the range of numpy's.
         clamped = [min(max(count, 0), setting.n) for count in noisy]
         return np.array(clamped, np.int64).reshape(counts.shape)
 
     def publish(
         self, score: Counts, source: Found, setting: CalibratedGeometric, person: str | None = None
     ) -> HistogramRelease:
-        """Add noise to the counts, once; all else is computed from the noisy ones."""
+        """Add noise to the counts, once; compute everything else from the noisy counts."""
         noisy = self.draw(score, setting)
         table = largest_first(noisy, setting.n)
         matrix = Search.of_histogram(table, self.bounds, setting.limits).matrix()
@@ -167,7 +168,7 @@ class MICrGeometric(Mechanism):
         )
 
     def public(self, limits: Limits) -> dict[str, Any]:
-        """Return the bounds, the cells and the size of grids."""
+        """Return the bounds, the number of cells and the size of grids."""
         each = zip("xy", self.bounds, strict=True)
         box = {f"{axis} bounds": list(map(shown_end, own)) for axis, own in each}
         return {**box, "m": limits.lmax, "B": limits.B}

@@ -1,14 +1,16 @@
-"""Guards around private data: how it is read, what errors may say, and what noise is refused.
+"""Guards of private data: reading it, errors that reveal nothing, and refusal of large noise.
 
-Errors leave without records, refusals of a column name it alone, and warnings and refusals about
-noise follow from what is public.
+Errors contain no records, a refused column is named and nothing else, and warnings and refusals
+about noise depend only on public facts.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,30 +38,29 @@ Given = ParamSpec("Given")
 MOST_IN_MEMORY = 2**31 - 1
 
 MAX_HALF_WIDTH = 0.25
-"""Above this half width of its 95% interval a value in [0, 1] says next to nothing."""
+"""A value in [0, 1] with a wider 95% interval (half width) says next to nothing."""
 
 UNRELATED = 0.1
-"""The probability that ``noise_in_words`` speaks of."""
+"""The tail probability in ``noise_in_words``."""
 
-DROP = with_code("for missing values pass `missing='drop'`; for text its `categories=...`")
-FILL = with_code(
-    "for missing values name a value: `fill=...` as an option, missing={...} in Python; text "
-    "cannot be tested"
-)
-"""What to do about missing values: drop their records, or where that is not proved, fill them."""
+DROP = with_code("pass `missing='drop'` for missing values or `categories=...` for text")
+FILL = with_code("fill in missing values: `fill=...` as an option, missing={...} in Python")
+"""Remedies for missing values: drop their records or, if that is not proved, fill them in."""
 
 _reminded = False
+_from_job: ContextVar[bool] = ContextVar("bounds come from a job file", default=False)
+_warned: set[str] = set()
 
 
 def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Strip what could hold records from every error of a function.
+    """Strip everything that could hold records from the errors of a function.
 
-    Every function that people hand records to for a release is decorated with this. It runs under
-    numpy's usual arithmetic: a program may have turned underflow and the like into errors, which
-    would then depend on the data, or come between a draw and its storage. Whatever fails
-    inside, a traceback that prints local variables, a debugger or a crash reporter would show
-    records, counts or the exact score: so an error leaves without the frames that it went
-    through, its cause and its context. Its words are the business of :func:`open_privately`.
+    Decorates every function that takes records for a release. A traceback with local variables, a
+    debugger or a crash reporter could show records, counts or the exact score, so an error leaves
+    without its frames, cause and context. Its message is checked by :func:`open_privately`.
+
+    The function runs under numpy's default error handling: otherwise a program that turns underflow
+    into errors would make failure depend on the data, or interrupt between a draw and its storage.
     """
 
     @wraps(function)
@@ -74,7 +75,7 @@ def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
         try:
             raise failure.with_traceback(None)
         finally:
-            del failure  # else it would hold itself, by this frame
+            del failure  # this frame would keep a reference cycle
 
     return called
 
@@ -85,11 +86,11 @@ def private_columns(
     gaps: Gaps | None = None,
     remedy: str = DROP,
 ) -> tuple[NDArray[np.float64], ...]:
-    """Read columns of finite numbers or categories, or refuse naming the column alone.
+    """Read columns of finite numbers or categories, or refuse and name only the column.
 
-    The domain of every mechanism is numbers that float64 holds exactly and finitely, or categories
-    of a public list, since a record's cell may depend on that record alone. A refusal is meant for
-    the data steward; it holds no value, count or position. NaN is left where records are dropped.
+    The domain of every mechanism is finite float64 numbers without loss, or categories of a public
+    list, because the cell of a record may depend on that record alone. A refusal is for the data
+    steward; it contains no value, count or position. NaN stays if records are to be dropped.
     """
     each = (None,) * len(source.names) if domains is None else domains
     rule = gaps or Gaps()
@@ -98,7 +99,7 @@ def private_columns(
         if source.n > MOST_IN_MEMORY:
             raise InputError(
                 f"n = {source.n}",
-                "records in memory are counted in 32-bit integers",
+                "records in memory are counted with 32-bit integers",
                 "pass them in parts, as a dpmic.CountTable",
             )
         columns = []
@@ -107,20 +108,20 @@ def private_columns(
                 found = coded(values, name, domain)
             else:
                 found = column(values, name, categories=False)
-            if found.size != source.n:  # how many there are may be private
+            if found.size != source.n:  # the number may be private
                 raise InputError(
                     f"column {name}",
-                    "it does not hold a value for each record",
+                    "it does not have one value per record",
                     "pass plain arrays",
                 )
-            columns.append(rule.settled(found, name, domain))
+            columns.append(rule.filled(found, name, domain))
         return tuple(columns)
 
     return read_privately(read, remedy)
 
 
 def refuse_other_kinds(source: Any, domains: Sequence[Domain | None]) -> None:
-    """Refuse dates as bounds of numbers, and numbers as those of dates, by declared types alone."""
+    """Refuse dates as bounds of numbers and the reverse, by the declared types alone."""
     if not isinstance(source, Source):
         return
     for values, name, domain in zip(source.columns, source.names, domains, strict=True):
@@ -131,31 +132,31 @@ def refuse_other_kinds(source: Any, domains: Sequence[Domain | None]) -> None:
             kinds = ("numbers", "dates") if dates else ("dates", "numbers")
             raise ParameterError(
                 f"bounds of {name}",
-                f"the column holds {kinds[0]}, and its bounds are {kinds[1]}",
+                f"the column holds {kinds[0]}, but its bounds are {kinds[1]}",
                 "write both ends as dates, such as 2024-12-31" if declared else "write numbers",
             )
 
 
 def open_privately(call: Callable[[], Result]) -> Result:
-    """Open or read data; an error repeats no words of others, nor says which part it is about."""
+    """Open or read data; errors of other libraries are replaced, and name no part of the data."""
     try:
         return call()
     except UnreadableError:
         pass
     except DpmicError:
         raise
-    except Exception:  # of foreign code, whose words we do not know
+    except Exception:  # of another library: its message may contain data
         pass
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         "the data",
-        "a part of them cannot be read",
-        "find out which without privacy, as by dpmic.CountTable.of",
+        "a part of it cannot be read",
+        "find it without privacy, for example with dpmic.CountTable.of",
     )
 
 
 def read_privately(read: Callable[[], Result], remedy: str = DROP) -> Result:
-    """Read or count records, or refuse naming a column alone; what to do about missing values."""
+    """Read or count records, or refuse and name only the column; ``remedy`` is for gaps."""
     try:
         return open_privately(read)
     except RefusedValueError as refused:
@@ -163,9 +164,8 @@ def read_privately(read: Callable[[], Result], remedy: str = DROP) -> Result:
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
-        "it has missing, infinite or non-numeric values, integers too large for float64, or "
-        "another type in some part of the data",
-        "leave it out, or correct these records where they come from, each by itself; " + remedy,
+        "it has missing, infinite or non-numeric values, or integers too large for float64",
+        remedy + ", correct single records at their source, or leave the column out",
     )
 
 
@@ -181,38 +181,51 @@ def private_pair(
 
 
 def remind_of_bounds() -> None:
-    """Say once in a process, whatever bounds and data are, where bounds must come from."""
+    """Warn once per process that bounds must not come from the data, whatever they are."""
     global _reminded
-    if not _reminded:
+    if not _reminded and not _from_job.get():
         _reminded = True
         warnings.warn(
-            "bounds must come from what the columns mean, never from the data itself: "
-            "a minimum or maximum of the data would not be protected",
+            "choose bounds from domain knowledge, never from the data: the minimum or maximum of "
+            "the data would not be protected",
             BoundsReminder,
             stacklevel=depth_of_caller(),
         )
 
 
+@contextmanager
+def without_reminder() -> Iterator[None]:
+    """Leave out the reminder about bounds: a job file already explains them."""
+    token = _from_job.set(True)
+    try:
+        yield
+    finally:
+        _from_job.reset(token)
+
+
 def warn_of_noise(reason: str, remedy: str) -> None:
-    """Say that what is published will mean little."""
-    warnings.warn(f"{reason}; {remedy}", NoiseWarning, stacklevel=depth_of_caller())
+    """Warn, once per process, that the noise will hide most of what is published."""
+    message = f"{reason}; {remedy}"
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, NoiseWarning, stacklevel=depth_of_caller())
 
 
 def noise_in_words(noise: ValueNoise) -> str:
-    """Say what noise of a value in [0, 1] means for somebody who reads the value.
+    """Return in words what the noise means for a reader of a value in [0, 1].
 
     Examples
     --------
     >>> print(noise_in_words(ValueNoise("laplace", 0.14)))
-    95% of values are within 0.42 of the score, and noise alone lifts one in ten values by 0.23
-    or more
+    within 0.42 of the exact score in 95% of cases; noise alone adds 0.23 or more in 10% of cases
     """
     half = noise.half_width(0.95)
     seen = noise.half_width(1 - 2 * UNRELATED)  # it is symmetric
-    return (
-        f"95% of values are within {half:.2g} of the score, and noise alone lifts one in ten "
-        f"values {f'by {seen:.2g} or more' if seen < 1 else 'to 1'}"
-    )
+    within = f"within {half:.2g} of the exact score in 95% of cases"
+    adds = f"adds {seen:.2g} or more" if seen < 1 else "lifts it to 1"
+    if half >= 1:
+        within = "anywhere from 0 to 1, whatever the exact score"
+    return f"{within}; noise alone {adds} in {UNRELATED:.0%} of cases"
 
 
 def hides(noise: ValueNoise) -> bool:
@@ -221,17 +234,17 @@ def hides(noise: ValueNoise) -> bool:
 
 
 def refuse_noisy_value(noise: ValueNoise, allowed: bool, remedy: str) -> None:
-    """Refuse values in [0, 1] that noise hides, unless that is allowed."""
+    """Refuse values in [0, 1] that noise hides, unless allowed."""
     if not allowed and hides(noise):
         raise ParameterError(
             "the noise is too large",
-            noise_in_words(noise),
+            f"a value would be {noise_in_words(noise)}",
             remedy + with_code(", or `allow_noisy=True` to publish anyway"),
         )
 
 
 def depth_of_caller() -> int:
-    """Return how many frames above the warning the first line outside this package is."""
+    """Return the stack level of the first frame outside this package, for warnings."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpmic"):
         depth, frame = depth + 1, frame.f_back

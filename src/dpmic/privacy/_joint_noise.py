@@ -1,4 +1,4 @@
-"""Which noise several scores get together: that of the least expected size.
+"""The noise of several scores together: the kind of least expected size.
 
 Replacing one person's rows changes each of P scores by at most Delta: Delta in L-infinity, P Delta
 in L1 and sqrt(P) Delta in L2. The choice looks at Delta, P, epsilon and delta alone. Proofs:
@@ -17,20 +17,20 @@ __all__ = ["JointNoise", "least_noise", "of_value"]
 JointNoise = noise.LaplaceVector | noise.Cube | noise.Gaussian
 
 MOST_EPSILON = 100
-"""Above it, where nobody is protected, delta is not looked at: exp(epsilon) overflows."""
+"""Above it nobody is protected and exp(epsilon) overflows, so delta is ignored."""
 
 WORTH = 0.01
-"""By this share noise must shrink for delta to be spent at all."""
+"""The least relative gain in noise for which delta is spent."""
 
-# The loss that is aimed at: a billionth below what was asked for, as in a single release, so that
-# thirty charges of 0.1 fit into 3 whatever their sum rounds to.
+# The target loss: a billionth below the requested one, as in a single release, so that thirty
+# charges of 0.1 fit into 3 however their sum is rounded.
 _AIM = 1 - 1e-9
 
-_UP = 1 + 2**-50  # more than products and roots of floats are rounded down
+_UP = 1 + 2**-50  # exceeds the rounding error of products and roots
 
 
 def of_value(added: JointNoise) -> ValueNoise:
-    """Return how the noise of one of the scores is distributed."""
+    """Return the distribution of the noise of one score."""
     return ValueNoise(added.kind, added.scale, added.size)
 
 
@@ -53,9 +53,9 @@ def least_noise(change: float, size: int, epsilon: float, delta: float = 0.0) ->
 def _pure(change: float, size: int, epsilon: float) -> JointNoise:
     """Return the noise that needs no delta.
 
-    That is cube noise, for L-infinity: smaller than Laplace noise, which one score has, too.
-    Laplace noise, for L1, remains where scores move by so few steps of the grid that a radius
-    would take long to draw: for 1,000 pairs and epsilon = 1 that takes more than 10^11 records.
+    That is cube noise, calibrated in L-infinity, which is smaller than Laplace noise, calibrated in
+    L1. Laplace noise is used for one score, and if scores move by so few steps of the grid that a
+    radius takes long to draw: for 1,000 pairs and epsilon = 1, with more than 10^11 records.
     """
     cube = noise.calibrate_cube(change, epsilon, size)
     if size > 1 and cube.quick:
@@ -64,5 +64,5 @@ def _pure(change: float, size: int, epsilon: float) -> JointNoise:
 
 
 def _gaussian(change: float, size: int, epsilon: float, delta: float) -> noise.Gaussian:
-    """Return Gaussian noise for L2."""
+    """Return Gaussian noise, calibrated in L2."""
     return noise.calibrate_gaussian(math.sqrt(size) * change * _UP, epsilon, delta, size)

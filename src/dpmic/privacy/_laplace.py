@@ -1,8 +1,8 @@
 """A score plus Laplace noise.
 
-Each mechanism fixes, from n and epsilon alone, the grids, the sensitivity of the score that the
-float64 kernel computes on them, and the scale of the noise; then computes the score, adds noise
-once, and clips to [0, 1], which is post-processing.
+From n and epsilon alone, each mechanism fixes the grids, the sensitivity of the score as computed
+in float64, and the scale of the noise. It then computes the score, adds noise once, and clips to
+[0, 1], which is post-processing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Categories, Domain, Limits, Master, shown_end
+from dpmic._validate import Bounds, Categories, Domain, Limits, Master, shown_end
 from dpmic.data import Pair
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import tuned
@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 Domains = Sequence[Domain]
 Pairs = Sequence[tuple[int, int]]
 Mapped = tuple[Floats, Sequence[Any]]
-"""Values, and the maps of their axis or its categories."""
+"""Values, with the maps or the categories of their axis."""
 
 UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
 
@@ -63,7 +63,7 @@ _READ_OFF: dict[str, Callable[[Floats], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class CalibratedLaplace(CalibratedMechanism):
-    """A mechanism whose noise is added to one number."""
+    """A calibrated mechanism that adds noise to one number."""
 
     noise: noise.Laplace
     size: Size
@@ -73,9 +73,9 @@ class LaplaceMechanism(Mechanism):
     """A score of two columns plus Laplace noise."""
 
     def setting(self, n: int | Size) -> CalibratedLaplace:
-        """Return everything that is fixed before data is looked at.
+        """Return everything that is fixed before the data is read.
 
-        Where the number of records is private, all of it follows from what was promised.
+        If the number of records is private, everything follows from the promised number.
         """
         size = Size.of(n)
         if size.private and self.statistic != "mic":
@@ -84,7 +84,7 @@ class LaplaceMechanism(Mechanism):
         limits = self._limits(size.least)
         one = self._one_row(size, limits)
         person = _of_rows(self.rows_per_person, one)
-        if size.filtered:  # a person's rows may be spread over groups: their changes add up
+        if size.filtered:  # rows of one person may be in several groups: changes add up
             person = self.rows_per_person * one * (1 + 2**-50)
         calibrated = noise.calibrate(person, self.epsilon)
         usual = not size.private and not any(isinstance(d, Categories) for d in self.domains)
@@ -92,16 +92,16 @@ class LaplaceMechanism(Mechanism):
         return CalibratedLaplace(size.n, limits, one, person, calibrated, calibration, size)
 
     def refuse_noisy(self, setting: CalibratedLaplace) -> None:
-        """Refuse, unless ``allow_noisy``, where the noise of the value is too wide."""
-        remedy = with_code("pass more data or a larger epsilon (`dpmic.plan` says how much)")
+        """Refuse a value that noise would hide, unless ``allow_noisy``."""
+        remedy = with_code("pass more data or a larger epsilon (`dpmic.plan` computes how much)")
         refuse_noisy_value(ValueNoise("laplace", setting.noise.scale), self.allow_noisy, remedy)
 
     def publish(
         self, score: float, source: Found, setting: CalibratedLaplace, person: str | None = None
     ) -> Release:
-        """Add noise to a score, once, and clip: the only step from private to public."""
+        """Add noise to the score, once, and clip: the only step from private to public."""
         value = estimate = min(max(setting.noise.add(score), 0.0), 1.0)
-        if self.statistic == "mic":  # of others no more is known than the value
+        if self.statistic == "mic":  # other statistics have no calibrated estimate
             estimate = float(setting.calibration.estimate(value, setting.noise.scale))
         return Release(
             value=value,
@@ -115,24 +115,24 @@ class LaplaceMechanism(Mechanism):
 
     @property
     def _epsilon_of_row(self) -> float:
-        """What parameters are tuned for: several rows per person mean as much more noise."""
+        """The epsilon that parameters are tuned for: noise grows with the rows per person."""
         return self.epsilon / self.rows_per_person
 
     @abstractmethod
     def _limits(self, n: int) -> Any:
-        """Return how far the search of n records goes."""
+        """Return the limits of the search over n records."""
 
     @abstractmethod
     def _calibration(self, n: int) -> Calibration:
-        """Return what is known of scores; of other grids than the default ones, only [0, 1]."""
+        """Return the calibration of scores; only [0, 1] unless the grids are the default."""
 
     @abstractmethod
     def _one_row(self, size: Size, limits: Any) -> float:
-        """Return the proved sensitivity of the score that is computed."""
+        """Return the proved sensitivity of the computed score."""
 
 
 class MatrixMechanism(LaplaceMechanism):
-    """A statistic of a characteristic matrix, whose grids have B and c."""
+    """A statistic of a characteristic matrix; the grids depend on B and c."""
 
     B: float | None
     c: float | None
@@ -157,7 +157,7 @@ class MatrixMechanism(LaplaceMechanism):
         # Delta of the exact score, plus what rounding adds for each of two neighbours.
         rounded = 2 * sensitivity.rounding(size.most, limits.B)
         if size.private:
-            rounded += 2**-51  # of the product with the share of what was promised
+            rounded += 2**-51  # rounding of the factor for missing records
         return self._sensitivity(size.least, limits) + rounded
 
     @abstractmethod
@@ -166,7 +166,7 @@ class MatrixMechanism(LaplaceMechanism):
 
 
 class FixedGridMechanism(LaplaceMechanism):
-    """A score on grids that are fixed beforehand, so that counts on them are enough."""
+    """A score on grids fixed in advance, so that counts on them are enough."""
 
     floors = True
 
@@ -179,7 +179,7 @@ class FixedGridMechanism(LaplaceMechanism):
 
     @abstractmethod
     def fixed_grids(self) -> Family:
-        """Return the grids where the number of records is not known yet, or refuse."""
+        """Return the grids before the number of records is known, or refuse."""
 
     @abstractmethod
     def scores(
@@ -190,21 +190,21 @@ class FixedGridMechanism(LaplaceMechanism):
         limits: Any,
         size: Size | None = None,
     ) -> list[float]:
-        """Compute the scores of some pairs of columns: never to be shown.
+        """Compute the exact scores of some pairs of columns: never to be shown.
 
-        Without a ``size`` all records of the columns count.
+        Without ``size``, all records of the columns count.
         """
 
     @abstractmethod
     def table_score(self, table: CountTable, x: str, y: str, setting: CalibratedLaplace) -> float:
-        """Compute the score of two columns of a count table: never to be shown."""
+        """Compute the exact score of two columns of a count table: never to be shown."""
 
     @abstractmethod
     def public_grids(self, limits: Any) -> dict[str, Any]:
-        """Return what is public of the grids."""
+        """Return the public facts about the grids."""
 
     def _counted(self, source: Counting) -> Counting:
-        ends: Any = self.bounds  # all of them numbers
+        ends: Any = self.bounds  # all intervals
         return read_privately(lambda: source.counted(ends, self.fixed_grids()))
 
     def _counts(self, source: Counting, setting: CalibratedLaplace) -> Counting:
@@ -220,7 +220,7 @@ class FixedGridMechanism(LaplaceMechanism):
         return self.scores(columns, self.bounds, [(0, 1)], setting.limits, setting.size)[0]
 
     def public(self, limits: Any) -> dict[str, Any]:
-        """Return the bounds or categories, and what is public of the grids."""
+        """Return the bounds or categories, and the public facts about the grids."""
         box: dict[str, Any] = {}
         for axis, own in zip("xy", self.bounds, strict=True):
             if isinstance(own, Categories):
@@ -232,33 +232,33 @@ class FixedGridMechanism(LaplaceMechanism):
 
 @dataclass(frozen=True)
 class MICrLaplace(MatrixMechanism, FixedGridMechanism):
-    """MICr plus Laplace noise: for MEV, TIC and MAS, or to set B and c.
+    """Publish MICr with Laplace noise: for MEV, TIC and MAS, or to set B and c.
 
-    Its sensitivity, h2(1 / n), depends on neither B nor c (docs/proofs/micr-sensitivity.md).
+    The sensitivity is h2(1 / n), whatever B and c are (docs/proofs/micr-sensitivity.md).
 
     Parameters
     ----------
     epsilon : float
         The privacy loss, above 0 and at most 10 unless ``allow_large_epsilon``.
     bounds : ((x0, x1), (y0, y1))
-        Chosen without looking at the data, from what the columns mean. Values outside are
-        clamped.
+        The possible ranges of the columns, from domain knowledge, never from the data. Values
+        outside are clamped.
     axes : {"any", "linear"}
-        The scales on which each axis is cut: four, from linear to logarithmic, so that bounds may
-        be wide; or the linear one alone.
+        How each axis is cut: "any" tries four scales, from linear to logarithmic, so that bounds
+        may be wide; "linear" tries one.
     B, c : float, optional
-        Most cells in a grid and master parts for each part; by default tuned for n and
+        The most cells in a grid, and master parts per part of a grid; by default tuned for n and
         epsilon (:mod:`dpmic.parameters.tuned`).
     statistic : {"mic", "mev", "tic", "mas"}
-        What is published; "tic" is normalised. MCN and GMIC have no useful bound and are refused.
+        The statistic to publish; "tic" is normalised. MCN and GMIC have no useful sensitivity.
     master : {"reshef", "paper"}
-        The size of the master.
+        The size of the master partition.
     rows_per_person : int
-        How many rows one person may have; the noise grows in proportion.
+        The most rows of one person; the noise grows in proportion.
     allow_large_epsilon : bool
         Allow epsilon above 10 (weak protection).
     allow_noisy : bool
-        Publish even where noise exceeds 0.25 with a probability of 5%.
+        Publish even if the noise exceeds 0.25 with a probability of 5%.
 
     Examples
     --------
@@ -289,14 +289,16 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         if capped.checked_axes(self.axes) == "wide":
             raise ParameterError(
                 "axes = 'wide'",
-                "MICr of so many grids would take minutes",
+                "MICr on so many grids would take minutes",
                 with_code("pass `axes='any'`, or leave out the mechanism and its options"),
             )
         if not isinstance(self.statistic, str):
             raise ParameterError(
-                f"statistic = {safe_repr(self.statistic)}", "it is a name", "pass 'mic'"
+                f"statistic = {safe_repr(self.statistic)}", "a name is expected", "pass 'mic'"
             )
-        sensitivity.micr(self.least_n, 4, statistic=self.statistic)  # refuses what has no bound
+        sensitivity.micr(
+            self.least_n, 4, statistic=self.statistic
+        )  # refuses a statistic without a bound
         if self.statistic != "mic" and any(isinstance(own, Categories) for own in self.bounds):
             raise _only_mic(self.statistic, "nominal columns")
 
@@ -312,7 +314,7 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         return RangeGrids(limits, self.axes)
 
     def fixed_grids(self) -> RangeGrids:
-        """Return the grids of B and c, which must be given."""
+        """Return the grids of B and c, which must both be set."""
         return self.grids(fixed_limits(self.B, self.c, self.master))
 
     def scores(
@@ -323,7 +325,7 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         limits: Limits,
         size: Size | None = None,
     ) -> list[float]:
-        """Compute the statistic of MICr; each column is binned once under each map."""
+        """Compute the statistic of MICr; bin each column once per map."""
         maps = [_maps_of(own, self.axes) for own in domains]
         counted = size or Size.of(columns[0].size)
         if counted.private or any(isinstance(own, Categories) for own in domains):
@@ -339,7 +341,7 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         return [read_off(merged(islice(matrices, len(under)))) for _ in pairs]
 
     def _one_by_one(self, x: Mapped, y: Mapped, limits: Limits, least: int) -> float:
-        """Compute MICr of the records of a pair that are complete, as of ``least`` at least."""
+        """Compute MICr of a pair's complete records, scaled down if fewer than ``least``."""
         complete = ~(np.isnan(x[0]) | np.isnan(y[0]))
         records = int(complete.sum())
         if records < 2:
@@ -357,29 +359,29 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         return _READ_OFF[self.statistic](merged(each))
 
     def public_grids(self, limits: Limits) -> dict[str, Any]:
-        """Return the size of grids and masters, and the scales of axes if not linear alone."""
+        """Return the size of grids and masters, and the scales of axes unless linear."""
         return RangeGrids(limits, self.axes).facts()
 
 
 @dataclass(frozen=True)
 class CappedLaplace(FixedGridMechanism):
-    """Capped MIC plus Laplace noise: least noise, and the default nearly everywhere.
+    """Publish the capped MIC with Laplace noise: the least noise, and the usual default.
 
-    Its sensitivity is cap / n (docs/proofs/capped-sensitivity.md), two to four times below that of
-    MICr; :func:`dpmic.micc` computes the score without noise.
+    The sensitivity is cap / n, two to four times smaller than that of MICr
+    (docs/proofs/capped-sensitivity.md). :func:`dpmic.micc` is the score without noise.
 
     Parameters
     ----------
     epsilon, rows_per_person, allow_large_epsilon, allow_noisy
         As for :class:`MICrLaplace`.
     bounds : ((x0, x1), (y0, y1))
-        Chosen without looking at the data, from what the columns mean. They need only contain the
-        data, generously: values outside are clamped.
+        The possible ranges of the columns, from domain knowledge, never from the data. They may be
+        generous; values outside are clamped.
     cap : float, optional
-        The most bits that one record may weigh, from 3.5 to 8 in halves; by default tuned for n
-        and epsilon.
+        The most that one record can contribute, in bits: 3.5 to 8, in steps of 0.5; by default
+        tuned for n and epsilon.
     axes : {"any", "linear", "wide"}
-        The scales on which each axis is cut, as for :func:`dpmic.micc`.
+        How each axis is cut, as for :func:`dpmic.micc`.
 
     Examples
     --------
@@ -422,7 +424,7 @@ class CappedLaplace(FixedGridMechanism):
         return sensitivity.micc(size.least, limits.cap, most=size.most)
 
     def grids(self, limits: CapLimits) -> CappedGrids:
-        """Return the grids on which records are counted: the same for every cap and n."""
+        """Return the grids, which are the same for every cap and n."""
         return self.fixed_grids()
 
     def fixed_grids(self) -> CappedGrids:
@@ -437,7 +439,7 @@ class CappedLaplace(FixedGridMechanism):
         limits: CapLimits,
         size: Size | None = None,
     ) -> list[float]:
-        """Compute capped information; each column is binned once."""
+        """Compute capped information; bin each column once."""
         counted = size or Size.of(columns[0].size)
         binned = [
             capped.CappedColumn.of(values, own, self.axes, gaps=counted.gaps)
@@ -453,7 +455,7 @@ class CappedLaplace(FixedGridMechanism):
         check_records(n, setting.n)
         intervals = [table.bounds[name] for name in (x, y)]
         tables = self.fixed_grids().tabulated(counts, intervals, swapped=swapped)
-        return capped.search(tables, setting.limits.cap, n).score(n)  # all of them count
+        return capped.search(tables, setting.limits.cap, n).score(n)  # no record is dropped
 
     def public_grids(self, limits: CapLimits) -> dict[str, Any]:
         """Return the cap, and the scales of axes."""
@@ -462,20 +464,21 @@ class CappedLaplace(FixedGridMechanism):
 
 @dataclass(frozen=True)
 class MICeLaplace(MatrixMechanism):
-    """MICe plus Laplace noise: needs no bounds, and far more noise than MICr.
+    """Publish MICe with Laplace noise: no bounds needed, but far more noise than MICr.
 
-    Ties are broken at random, afresh and in secret for each release and each axis, so on columns
-    of few values it loses information that :class:`MICrLaplace` keeps. The noise falls
-    with ``lmax`` (docs/proofs/mice-sensitivity.md).
+    Each release breaks ties at random, separately for each axis, so it loses information on columns
+    of few values. A smaller ``lmax`` means less noise (docs/proofs/mice-sensitivity.md).
 
     Parameters
     ----------
     epsilon, master, rows_per_person, allow_large_epsilon, allow_noisy
         As for :class:`MICrLaplace`.
     B, c : float, optional
-        By default tuned for n and epsilon, together with ``lmax``.
+        As for :class:`MICrLaplace`; by default tuned together with ``lmax``.
     lmax : int, optional
-        The most columns a grid may have; floor(B / 2) where B is given.
+        The most columns of a grid; floor(B / 2) if B is given.
+    bounds : ((x0, x1), (y0, y1)), optional
+        Only for ``missing="scatter"``: the interval of the random values.
 
     Examples
     --------
@@ -493,6 +496,7 @@ class MICeLaplace(MatrixMechanism):
     rows_per_person: int = 1
     allow_large_epsilon: bool = False
     allow_noisy: bool = False
+    bounds: Bounds | None = None
 
     name = "mice-laplace"
     least_n = 6
@@ -500,6 +504,8 @@ class MICeLaplace(MatrixMechanism):
 
     def __post_init__(self) -> None:
         _check(self)
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
         if self.statistic != "mic":
             raise ParameterError(
                 f"statistic = {safe_repr(self.statistic)}",
@@ -509,7 +515,7 @@ class MICeLaplace(MatrixMechanism):
 
     def _limits(self, n: int) -> Limits:
         limits = super()._limits(n)
-        # With a B of one's own every number of columns that it allows is meant.
+        # An explicit B allows every number of columns up to floor(B / 2).
         most = self._tuned(n).lmax if self.B is None else math.floor(limits.B / 2)
         lmax = most if self.lmax is None else self.lmax
         return replace(limits, lmax=_validate.integer(lmax, "lmax", least=2))
@@ -525,8 +531,14 @@ class MICeLaplace(MatrixMechanism):
         return summaries.mic(search.matrix())
 
     def public(self, limits: Limits) -> dict[str, Any]:
-        """Return the size of grids and masters."""
-        return {"B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
+        """Return the size of grids and masters, and where random values lie, if anywhere."""
+        ends = zip("xy", self.domains, strict=True)
+        box = {
+            f"{axis} bounds": list(map(shown_end, own))
+            for axis, own in ends
+            if isinstance(own, tuple)
+        }
+        return {**box, "B": limits.B, "c": limits.c, "lmax": limits.lmax, "master": limits.master}
 
 
 def _categories(domain: Domain) -> int | None:
@@ -536,26 +548,24 @@ def _categories(domain: Domain) -> int | None:
 def _only_mic(statistic: str, of: str) -> ParameterError:
     return ParameterError(
         f"statistic = {safe_repr(statistic)}",
-        f"of {of} only MIC has a proved sensitivity",
+        f"with {of}, only MIC has a proved sensitivity",
         with_code("pass `statistic='mic'`"),
     )
 
 
 def _maps_of(domain: Domain, axes: Axes) -> tuple[Any, ...]:
-    """Return the maps under which an axis is searched; a nominal one has its categories."""
+    """Return the maps of an axis, or the categories of a nominal one."""
     return (domain,) if isinstance(domain, Categories) else range_maps(domain, axes)
 
 
 def _check(mechanism: MatrixMechanism) -> None:
-    """Check what both mechanisms take."""
+    """Check the options of both mechanisms."""
     check_options(mechanism)
     _validate.choice(mechanism.master, "master", Master)
     if mechanism.c is not None and _validate.master_factor(mechanism.c) == math.inf:
-        raise ParameterError(
-            "c = inf", "the time of that search would depend on the data", "pass a finite c"
-        )
+        raise ParameterError("c = inf", "the runtime would depend on the data", "pass a finite c")
 
 
 def _of_rows(rows: int, one_row: float) -> float:
-    """Return the largest change by a chain of replaced rows; no score changes by more than 1."""
+    """Return the largest change when several rows are replaced; it is at most 1."""
     return min(rows * one_row * (1 + 2**-50), 1.0)

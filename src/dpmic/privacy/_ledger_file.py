@@ -1,4 +1,4 @@
-"""The one SQLite file of a ledger: where it may lie, and transactions that survive crashes."""
+"""The SQLite file of a ledger: where it may be, and transactions that survive crashes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dpmic import _io
 from dpmic.errors import LedgerError
 
 TIMEOUT = 60.0
-"""Seconds to wait for other processes, which hold a ledger for milliseconds."""
+"""Seconds to wait for other processes, which lock a ledger for milliseconds."""
 
 PAUSE = 0.005
-"""Seconds between two tries to lock."""
+"""Seconds between two attempts to lock."""
 
 APPLICATION, VERSION = 0x64706D69, 3  # "dpmi", and the version of the schema
 
-# budget.spent, spent_delta and charges repeat the sums over the entries: a page that was
-# overwritten from outside shows as a difference between the two.
+# budget.spent, spent_delta and charges repeat the sums over the entries: a difference between the
+# two shows that a page was overwritten from outside.
 SCHEMA = """
 CREATE TABLE budget (total INTEGER NOT NULL CHECK (typeof(total) = 'integer'),
     total_delta INTEGER NOT NULL CHECK (typeof(total_delta) = 'integer'),
@@ -36,7 +36,7 @@ CREATE TABLE entries (id INTEGER PRIMARY KEY, time TEXT NOT NULL, question TEXT 
     units_delta INTEGER NOT NULL CHECK (typeof(units_delta) = 'integer' AND units_delta >= 0),
     answer TEXT, dataset TEXT, answered_at TEXT, UNIQUE (dataset, question))"""
 
-# Schema 2 knew no datasets. Its entries keep none, so that they count and are never found again.
+# Schema 2 had no datasets. Its entries get none, so that they count as spent but are not replayed.
 UPGRADE = f"""
 ALTER TABLE budget RENAME TO budget2;
 ALTER TABLE entries RENAME TO entries2;
@@ -50,32 +50,32 @@ INSERT INTO entries SELECT id, time, question, units, units_delta, answer, NULL,
 DROP TABLE budget2;
 DROP TABLE entries2"""
 
-# A commit is durable once its journal is deleted: EXTRA syncs the folder after that, and
-# fullfsync makes macOS empty the drive's own cache.
+# A commit is durable once its journal is deleted: EXTRA then syncs the folder, and fullfsync makes
+# macOS flush the cache of the drive.
 SETTINGS = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON"
 
 NETWORK = re.compile(
     r"(fuse\.)?(9p|afs|beegfs|ceph|ceph-fuse|cifs|coda|davfs2?|gcsfuse|glusterfs|gpfs|lustre|ncpfs|nfs4?"
     r"|juicefs|rclone|s3fs|smb3|smbfs|sshfs|vboxsf|virtiofs|vmhgfs(-fuse)?)"
 )
-"""File systems of other machines, as Linux calls them."""
+"""Network file systems, by their Linux names."""
 
-AGAIN = "then ask again: nothing was released, and asking a charged question again is free"
+AGAIN = "then try again: nothing was released, and a query that was charged is not charged again"
 WRITABLE = f"make the file and its folder writable, {AGAIN}"
-RESTORE = "pass another path, or restore the newest copy and charge again what it has forgotten"
+RESTORE = "pass another path, or restore the newest backup and charge what it lacks again"
 REFUSALS = {
-    sqlite3.SQLITE_BUSY: ("other processes kept it locked", f"wait until they are done, {AGAIN}"),
+    sqlite3.SQLITE_BUSY: ("another process keeps it locked", f"wait until it is done, {AGAIN}"),
     sqlite3.SQLITE_READONLY: ("it is read-only", WRITABLE),
-    sqlite3.SQLITE_CANTOPEN: ("it, or the journal beside it, cannot be opened", WRITABLE),
+    sqlite3.SQLITE_CANTOPEN: ("it or its journal cannot be opened", WRITABLE),
     sqlite3.SQLITE_FULL: ("the disk is full", f"free some space, {AGAIN}"),
-    sqlite3.SQLITE_ERROR: ("its tables are not those of a ledger", RESTORE),
+    sqlite3.SQLITE_ERROR: ("it does not have the tables of a ledger", RESTORE),
     sqlite3.SQLITE_CORRUPT: ("it is damaged", RESTORE),
-    sqlite3.SQLITE_NOTADB: ("it is damaged, or was never a ledger", RESTORE),
+    sqlite3.SQLITE_NOTADB: ("it is damaged or not a ledger", RESTORE),
 }
 
 
 def place(path: str | os.PathLike[str]) -> Path:
-    """Return the real path of a file that may be, or become, a ledger."""
+    """Return the real path of a file that is, or may become, a ledger."""
     try:
         place = os.path.realpath(os.fsdecode(path))
     except (TypeError, ValueError):
@@ -86,7 +86,7 @@ def place(path: str | os.PathLike[str]) -> Path:
     if not os.path.isdir(folder):
         raise LedgerError(place, f"there is no folder {folder}", "make the folder first")
     if os.path.isfile(place) and os.stat(place).st_nlink > 1:
-        reason = "it has a second name, a hard link, under which it could be overspent"
+        reason = "it has a hard link, a second name under which it could be overspent"
         raise LedgerError(place, reason, "remove one of the two names")
     if _is_remote(place, _mounts()):
         reason = "locks are unreliable on network drives, so the budget could be overspent"
@@ -95,7 +95,7 @@ def place(path: str | os.PathLike[str]) -> Path:
 
 
 def _mounts() -> str:
-    """Return Linux's table of mounted file systems; elsewhere there is none."""
+    """Return the table of mounted file systems on Linux, and nothing elsewhere."""
     try:
         return Path("/proc/self/mounts").read_text(errors="surrogateescape")
     except OSError:
@@ -103,22 +103,22 @@ def _mounts() -> str:
 
 
 def _is_remote(place: str, mounts: str) -> bool:
-    """Tell whether a real path is on another machine.
+    """Return whether a real path is on a network drive.
 
-    On Windows it then begins with two backslashes, also on a drive with a letter.
+    On Windows such a path begins with two backslashes, even on a drive with a letter.
     """
     longest, kind = "", ""
     for line in filter(None, mounts.split("\n")):
         _, point, here, *_ = line.split(" ")
         point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), point).rstrip("/")
-        # Of several mounts on one point the last hides the others, hence >=.
+        # The last of several mounts on one point hides the others, hence >=.
         if f"{place}/".startswith(f"{point}/") and len(point) >= len(longest):
             longest, kind = point, here
     return place.startswith("\\\\") or NETWORK.fullmatch(kind) is not None
 
 
-# A forked child must inherit neither an open SQLite connection, whose locks it would take for its
-# own for ever, nor the descriptor of a lock, which it would keep after its parent's death.
+# A forked child must inherit neither an open SQLite connection, whose locks it would believe its
+# own, nor the descriptor of a lock, which it would hold after its parent's death.
 _in_transaction = threading.RLock()
 _open_locks: set[int] = set()
 
@@ -140,11 +140,11 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def locked(path: Path) -> Iterator[Callable[[], bool]]:
-    """Keep a ledger to this thread, by a lock on a file beside it.
+    """Reserve a ledger for this thread, by a lock on a file beside it.
 
-    SQLite's own locks are POSIX record locks. Whatever opens and closes the ledger in this process,
-    such as a backup, drops them; this lock it does not. What is yielded tells whether the lock
-    still keeps others out: it does not where somebody has deleted its file.
+    SQLite uses POSIX record locks, which anything that opens and closes the ledger in this process
+    (such as a backup) releases. This lock survives that. The yielded function returns whether the
+    lock still excludes others, that is, whether its file still exists.
     """
     beside, descriptor = f"{path}.lock", _locked_file(path)
     try:
@@ -155,7 +155,7 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
 
 
 def _locked_file(path: Path) -> int:
-    """Open and lock the file that is locked in a ledger's stead."""
+    """Open and lock the lock file of a ledger."""
     end = time.monotonic() + TIMEOUT
     while True:
         descriptor = _lock_file(path)
@@ -166,27 +166,25 @@ def _locked_file(path: Path) -> int:
         except BaseException:
             _close(descriptor)
             raise
-        _close(descriptor)  # deleted while we waited: others lock the new one
+        _close(descriptor)  # deleted meanwhile: others lock the new file
 
 
 def _lock_file(path: Path) -> int:
-    """Open the file beside a ledger, which has the ledger's permissions. It is never deleted."""
+    """Open the lock file, with the permissions of the ledger. It is never deleted."""
     beside = f"{path}.lock"
     flags = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         with _in_transaction:  # no fork before the descriptor is noted
             try:
                 descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | flags, 0o666)
-            except PermissionError:  # somebody else's, which can be locked all the same
+            except PermissionError:  # another owner: it can still be locked
                 descriptor = os.open(beside, os.O_RDONLY | flags)
             _open_locks.add(descriptor)
     except OSError as error:
         reason = f"its lock file {beside} cannot be opened ({error.strerror})"
-        remedy = (
-            f"give everybody who uses the ledger the right to read and write that file, {AGAIN}"
-        )
+        remedy = f"let every user of the ledger read and write that file, {AGAIN}"
         raise LedgerError(str(path), reason, remedy) from None
-    with suppress(OSError, AttributeError):  # somebody else's, no ledger yet, or no modes
+    with suppress(OSError, AttributeError):  # another owner, no ledger yet, or no modes
         os.fchmod(descriptor, stat.S_IMODE(os.stat(path).st_mode))
     return descriptor
 
@@ -197,7 +195,7 @@ def _close(descriptor: int) -> None:
 
 
 def _is_file(descriptor: int, path: str) -> bool:
-    """Tell whether an open file still has its name."""
+    """Return whether an open file still has its name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
@@ -205,7 +203,7 @@ def _is_file(descriptor: int, path: str) -> bool:
 
 
 def _wait(descriptor: int, path: Path, end: float) -> None:
-    """Lock the open file, or refuse when the time has come."""
+    """Lock the open file, or give up when the time is over."""
     while True:
         try:
             return _io.lock(descriptor)
@@ -213,7 +211,7 @@ def _wait(descriptor: int, path: Path, end: float) -> None:
             if time.monotonic() > end:
                 raise LedgerError(str(path), *REFUSALS[sqlite3.SQLITE_BUSY]) from None
         except OSError as error:
-            reason = f"its folder has no file locks ({error.strerror})"
+            reason = f"its folder does not support file locks ({error.strerror})"
             raise LedgerError(str(path), reason, "keep the ledger on a local disk") from None
         time.sleep(PAUSE)
 
@@ -222,14 +220,14 @@ def _wait(descriptor: int, path: Path, end: float) -> None:
 def transaction(path: Path, create: tuple[int, int] | None = None) -> Iterator[sqlite3.Connection]:
     """Run one transaction, inside :func:`locked`; any exception rolls it back.
 
-    A connection each is safe with threads, and a fork waits for its end. IMMEDIATE takes SQLite's
-    own write lock as well, for programs that know no other.
+    One connection per transaction is safe with threads, and a fork waits for its end. IMMEDIATE
+    also takes SQLite's write lock, for programs that know only that one.
     """
-    mode = "rw" if create is None else "rwc"  # a vanished ledger is not silently made anew
+    mode = "rw" if create is None else "rwc"  # a deleted ledger is not silently recreated
     try:
         with (
             _in_transaction,
-            # isolation_level=None: Python begins and commits nothing by itself.
+            # isolation_level=None: Python itself begins and commits nothing.
             closing(
                 sqlite3.connect(
                     f"{path.as_uri()}?mode={mode}", uri=True, timeout=TIMEOUT, isolation_level=None
@@ -243,20 +241,20 @@ def transaction(path: Path, create: tuple[int, int] | None = None) -> Iterator[s
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                # SQLite may have rolled back already; if it cannot, the next opening does so.
+                # SQLite may have rolled back already; if it failed, the next opening does it.
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # higher bits are details
-        reason, remedy = REFUSALS.get(code, ("it cannot be used", f"see to the disk, {AGAIN}"))
+        reason, remedy = REFUSALS.get(code, ("it cannot be used", f"check the disk, {AGAIN}"))
         raise LedgerError(str(path), f"{reason} ({error})", remedy) from None
 
 
 def _identify(connection: sqlite3.Connection, path: Path, create: tuple[int, int] | None) -> None:
-    """Refuse what is not a ledger, after making one of an empty file if that is wanted.
+    """Refuse a file that is not a ledger; with ``create``, turn an empty file into one.
 
-    The lock is held: of several processes that find no ledger, one makes it.
+    The lock is held, so only one of several processes creates the ledger.
     """
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if create is not None and not tables:
@@ -270,8 +268,8 @@ def _identify(connection: sqlite3.Connection, path: Path, create: tuple[int, int
     if version == 2:
         _run(connection, UPGRADE)
     elif tables and version != VERSION:
-        reason = f"it has schema {version}, and this dpmic reads schema {VERSION}"
-        raise LedgerError(str(path), reason, "use the version of dpmic that made it")
+        reason = f"it has schema {version}, but this version of dpmic reads schema {VERSION}"
+        raise LedgerError(str(path), reason, "use the version of dpmic that created it")
     if version != VERSION:
         connection.execute(f"PRAGMA user_version = {VERSION}")
 

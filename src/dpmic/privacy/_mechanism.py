@@ -1,8 +1,7 @@
-"""What all mechanisms share: they are calibrated from n and options alone, then meet the data.
+"""The base of all mechanisms: calibrated from n and options alone, then applied to the data.
 
-``score`` computes what is private, ``publish`` adds noise to it, once: the only step from
-private to public. Each mechanism is the only place where its data meets its noise. Proofs:
-docs/proofs/.
+``score`` computes the private score, and ``publish`` adds noise to it, once: the only step from
+private to public. Proofs: docs/proofs/.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ class Noise(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """What it costs: OpenDP's own map of the sensitivity."""
+        """The privacy loss, by OpenDP's own map of the sensitivity."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedMechanism:
-    """A mechanism for n records: its grids and its noise, from n and its options alone.
+    """A mechanism for n records: its grids and noise, from n and its options alone.
 
-    ``one_row`` is the largest change that one row can cause, ``sensitivity`` that of a person;
+    ``one_row`` is the sensitivity to one row, ``sensitivity`` that to one person;
     ``calibration`` turns the value into an estimate.
     """
 
@@ -51,12 +50,12 @@ class CalibratedMechanism:
 
 
 class Mechanism(ABC):
-    """A private answer to how strongly two columns depend on each other."""
+    """A differentially private score of two columns."""
 
     name: ClassVar[str]
     least_n: ClassVar[int]
     counts: ClassVar[bool] = False
-    """Whether noise is added to counts, which are scored afterwards, and not to a value."""
+    """Whether noise is added to counts before the score, instead of to the score."""
     needs_bounds: ClassVar[bool] = True
     floors: ClassVar[bool] = False
     """Whether its proof covers a private number of records, and categories."""
@@ -69,35 +68,35 @@ class Mechanism(ABC):
 
     @private
     def release(self, x: Any, y: Any, *, data: Any = None) -> Release:
-        """Publish what two columns score; :func:`dpmic.release` knows ledgers and people."""
+        """Publish the score of two columns; :func:`dpmic.release` adds ledgers and people."""
         from dpmic.privacy.release import release
 
         released: Release = release(x, y, data=data, mechanism=self)
         return released
 
     def known(self, source: Found) -> Found:
-        """Return a source whose number of records is known; rows that come once are counted."""
+        """Return a source whose number of records is known; count rows that can be read once."""
         if isinstance(source, Counting) and source.once:
             return self._counted(source)
         open_privately(lambda: source.n)
         return source
 
     def read(self, source: Found, setting: Any, gaps: Gaps | None = None) -> Any:
-        """Read what ``score`` needs, or refuse naming a column alone."""
+        """Read what ``score`` needs, or refuse and name only the column."""
         if isinstance(source, Counting):
             return self._counts(source, setting)
         return private_pair(source, self.domains, gaps)
 
     @property
     def domains(self) -> tuple[Domain | None, Domain | None]:
-        """What both columns can be, where that is known."""
-        return getattr(self, "bounds", (None, None))
+        """The domains of both columns, if they are known."""
+        return getattr(self, "bounds", None) or (None, None)
 
     def _counted(self, source: Counting) -> Counting:
         """Count rows that can be read only once."""
         raise ParameterError(
             f"mechanism {self.name!r}",
-            "it cannot count rows that are read only once",
+            "it cannot count rows that can be read only once",
             "leave out the mechanism, or pass data that can be read again",
         )
 
@@ -105,32 +104,32 @@ class Mechanism(ABC):
         """Count rows that come in parts."""
         raise ParameterError(
             f"mechanism {self.name!r}",
-            "it ranks all records together, so counts are not enough",
+            "it ranks all records together, so it needs them in memory",
             "leave out the mechanism, or pass the columns in memory",
         )
 
     @abstractmethod
     def refuse_noisy(self, setting: Any) -> None:
-        """Refuse, unless ``allow_noisy``, where noise will hide whatever the data are."""
+        """Refuse, unless ``allow_noisy``, if noise would hide the score of any data."""
 
     @abstractmethod
     def setting(self, n: int | Size) -> CalibratedMechanism:
-        """Return everything that is fixed before data is looked at."""
+        """Return everything that is fixed before the data is read."""
 
     @abstractmethod
     def score(self, private: Any, setting: Any) -> Any:
-        """Compute what is private, without noise: never to be shown."""
+        """Compute the exact score: never to be shown."""
 
     @abstractmethod
     def publish(
         self, score: Any, source: Found, setting: Any, person: str | None = None
     ) -> Release:
-        """Add noise to what ``score`` returned, once: the only step from private to public."""
+        """Add noise to the score, once: the only step from private to public."""
 
     def _facts(
         self, source: Found, setting: CalibratedMechanism, person: str | None
     ) -> dict[str, Any]:
-        """Return what a release says of itself besides what was drawn."""
+        """Return the public facts of a release, apart from what was drawn."""
         return {
             "epsilon": setting.noise.epsilon,
             "n": setting.n,
@@ -146,15 +145,15 @@ class Mechanism(ABC):
 
     @abstractmethod
     def public(self, limits: Limits) -> dict[str, Any]:
-        """Return what is public besides n."""
+        """Return the public parameters besides n."""
 
     def to_opendp(self, n: int) -> Any:
         """Return an OpenDP measurement on pairs (x, y) of arrays of n records.
 
-        It answers with the value; a histogram with its noisy counts, cell by cell upwards, then
-        rightwards. The distance between inputs counts the rows replaced. OpenDP asks that its
-        features "contrib" and "honest-but-curious" be enabled for measurements written in
-        Python; this enables them for the process.
+        It returns the value; for a histogram, the noisy counts, column by column from bottom to
+        top. The distance between inputs is the number of replaced rows. OpenDP requires the
+        features "contrib" and "honest-but-curious" for measurements in Python; this call enables
+        them for the process.
         """
         from opendp import domains, measurements, measures, metrics, mod
 
@@ -165,7 +164,9 @@ class Mechanism(ABC):
         def function(data: tuple[Any, Any]) -> Any:
             released = self.release(*data)
             if released.n != n:
-                raise InputError(f"n = {released.n}", f"the measurement is for {n}", "pass those")
+                raise InputError(
+                    f"n = {released.n}", f"the measurement is for n = {n}", f"pass {n} records"
+                )
             return self._output(released)
 
         return measurements.make_user_measurement(
@@ -178,15 +179,15 @@ class Mechanism(ABC):
         )
 
     def _output(self, released: Any) -> Any:
-        """Return what noise was added to."""
+        """Return the number, or the counts, that noise was added to."""
         return released.value
 
     @abstractmethod
     def _loss(self, rows: int, setting: Any) -> float:
-        """Return the privacy loss that OpenDP proves for so many replaced rows."""
+        """Return the privacy loss that OpenDP proves for this many replaced rows."""
 
     def _enough(self, size: Size) -> None:
-        """Refuse fewer records than the proof is about."""
+        """Refuse fewer records than the proof covers."""
         if _validate.integer(size.least, "n", least=0) < self.least_n:
             promised = f"{size.least} promised records" if size.private else f"n = {size.least}"
             raise InputError(
@@ -197,7 +198,7 @@ class Mechanism(ABC):
 
 
 def check_options(mechanism: Mechanism) -> None:
-    """Check what all mechanisms take."""
+    """Check the options of all mechanisms."""
     epsilon = checked_epsilon(mechanism.epsilon, allow_large=mechanism.allow_large_epsilon)
     rows = checked_rows(mechanism.rows_per_person)
     object.__setattr__(mechanism, "epsilon", epsilon)

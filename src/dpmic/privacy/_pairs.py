@@ -1,6 +1,6 @@
-"""Private tables: which columns take part, which pairs, what scores them, and their scores.
+"""Private tables: the columns and pairs that are scored, the mechanism, and the scores.
 
-Everything here but ``TableQuery.compute`` looks at labels and lengths alone.
+Only ``TableQuery.read`` and ``compute`` use the values; everything else uses labels and lengths.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from dpmic.statistics.maps import Axes
 from dpmic.statistics.sources import Counting, Found
 
 UNIT: Interval = (0.0, 1.0)
-"""For a mechanism that stands for all pairs: neither grids nor noise depend on the bounds."""
+"""Bounds of a mechanism that represents all pairs: its noise does not depend on them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns that take part, not yet read, with their bounds.
+    """The columns to score, not yet read, with their domains.
 
-    ``target`` is the position of the column that is paired with all others, or None for all
-    pairs; ``person`` the name of the identifiers.
+    ``target`` is the position of the column to pair with all others, or None for all pairs;
+    ``person`` is the name of the identifiers.
     """
 
     source: Found
@@ -55,7 +55,7 @@ class Table:
 
     @property
     def size(self) -> Size:
-        """What is public of the number of records."""
+        """The public facts about the number of records."""
         return self.given or Size.of(self.source.n)
 
     @property
@@ -65,29 +65,29 @@ class Table:
 
     @property
     def hardest(self) -> tuple[Domain, Domain]:
-        """Two columns that stand for all: those with the most categories."""
+        """The domains of the two columns with the most categories; they represent all pairs."""
         ordered = sorted(self.domains, key=_categories, reverse=True)
         first, second = (own if _categories(own) else UNIT for own in ordered[:2])
         return first, second
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The candidates, by position: all pairs, or the target with each other column."""
+        """The candidate pairs, by position: all pairs, or the target with each other column."""
         return paired(len(self.domains), self.target)
 
     @property
     def named_pairs(self) -> list[tuple[str, str]]:
-        """The candidates by name."""
+        """The candidate pairs, by name."""
         names = self.source.names
         return [(names[i], names[j]) for i, j in self.pairs]
 
     @property
     def target_name(self) -> str | None:
-        """What the target is called."""
+        """The name of the target."""
         return None if self.target is None else self.source.names[self.target]
 
     def counted(self, source: Counting, grids: Family) -> Counting:
-        """Count the columns that take part where they are: all of them numbers."""
+        """Count the columns without loading them; all are numbers."""
         ends: Any = self.domains
         return read_privately(lambda: source.counted(ends, grids, self.target_name))
 
@@ -98,7 +98,7 @@ def _categories(domain: Domain) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TableQuery(Query[Result]):
-    """The pairs of a table: what scores each, with its grids and the sensitivity of one score."""
+    """A query about the pairs of a table, scored by one mechanism."""
 
     table: Table
     mechanism: FixedGridMechanism
@@ -106,7 +106,7 @@ class TableQuery(Query[Result]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is public besides n: bounds and categories by name, the target, and the grids."""
+        """The public facts besides n: bounds and categories by name, the target, and the grids."""
         named = list(zip(self.source.names, self.table.domains, strict=True))
         listed = {name: list(own.labels) for name, own in named if isinstance(own, Categories)}
         bounds = {
@@ -123,13 +123,13 @@ class TableQuery(Query[Result]):
         }
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """What tables have in common."""
+    def key_facts(self) -> dict[str, Any]:
+        """The part of the query key that all tables have."""
         return {"parameters": self.parameters, "rows_per_person": self.terms.rows_per_person}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a result says of itself besides what was drawn."""
+        """The public facts of a result, apart from what was drawn."""
         return super().facts | {
             "target": self.table.target_name,
             "parameters": self.parameters,
@@ -138,13 +138,13 @@ class TableQuery(Query[Result]):
         }
 
     def read(self) -> Any:
-        """Read the columns, or count those that are not in memory."""
+        """Read the columns, or count them if they are not in memory."""
         if isinstance(self.source, Counting):
             return self.table.counted(self.source, self.mechanism.grids(self.setting.limits))
         return private_columns(self.source, self.table.domains, self.terms.gaps)
 
     def compute(self, private: Any) -> list[float]:
-        """Compute the score of every candidate, without noise: never to be shown.
+        """Compute the exact score of every candidate pair: never to be shown.
 
         Pairs with a constant column score 0.
         """
@@ -158,7 +158,7 @@ class TableQuery(Query[Result]):
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions:
-    """Which mechanism scores every pair, and on which grids, as far as it was said."""
+    """The options that decide the mechanism and the grids for every pair."""
 
     mechanism: str = "auto"
     axes: Axes | None = None
@@ -171,7 +171,7 @@ class PairOptions:
         if not isinstance(self.mechanism, str) or self.mechanism not in known:
             raise ParameterError(
                 f"mechanism = {safe_repr(self.mechanism)}",
-                "pairs of a table are scored on grids that are fixed beforehand",
+                "it cannot score the pairs of a table",
                 "pass 'auto', 'capped-laplace' or 'micr-laplace'",
             )
 
@@ -184,7 +184,7 @@ class PairOptions:
     def calibrated(
         self, table: Table | Records, terms: Terms, epsilon: float
     ) -> tuple[FixedGridMechanism, CalibratedLaplace]:
-        """Return the mechanism of a table, and its setting, as :meth:`choose` does."""
+        """Return the mechanism of a table and its calibration."""
         if isinstance(table, Records):
             mechanism = self.choose(table, terms, epsilon)
             return mechanism, mechanism.setting(table.n)
@@ -199,7 +199,7 @@ class PairOptions:
         hardest: tuple[Domain, Domain] = (UNIT, UNIT),
         size: Size | None = None,
     ) -> FixedGridMechanism:
-        """Return the mechanism for scores that have the noise of a release at that epsilon."""
+        """Return the mechanism for scores with the noise of a single release at that epsilon."""
         loss = max(epsilon, LEAST_EPSILON)
         single = replace(terms, epsilon=loss, allow_large_epsilon=True, ledger=None, name=None)
         chosen = choose(self.mechanism, source, single, hardest, self.given, size)
@@ -208,10 +208,10 @@ class PairOptions:
 
 
 def find(table: Any, terms: Terms, options: PairOptions, *, bounds: Any, target: Any) -> Table:
-    """Find the columns that take part; the identifiers are the only values that are looked at.
+    """Find the columns to score; identifiers are the only values that are read.
 
-    Bounds by name select exactly the columns they name, in the order of the table; a sequence
-    has an interval for each column. Rows that can be read only once are counted, for their number.
+    Bounds by name select exactly these columns, in the order of the table; a sequence has one
+    interval per column. Rows that can be read only once are counted here, since n is needed.
     """
     found = open_privately(lambda: sources.find_all(table))
     if isinstance(found, Counting) and found.grids is not None:
@@ -220,8 +220,8 @@ def find(table: Any, terms: Terms, options: PairOptions, *, bounds: Any, target:
     if isinstance(found.names, Unlisted) and not isinstance(bounds, Mapping | None):
         raise ParameterError(
             "bounds",
-            "the names of a text's columns are its first line, a record where there is no header",
-            "name the columns: {'age': (0, 120), ...}",
+            "without column names, the first line could be a record instead of the header",
+            "give them by name: {'age': (0, 120), ...}",
         )
     chosen = bounded if isinstance(found, Counting) else with_domains
     source, domains = chosen(found, domains_of(bounds, terms.categories, found.names))

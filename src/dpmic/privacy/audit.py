@@ -1,9 +1,9 @@
 """Attack a mechanism: an empirical lower bound on its privacy loss.
 
-A mechanism is run many times on two neighbouring datasets that it should hardly tell apart. On
-one half of the runs the most telling event is chosen, on the other half its probabilities are
-bounded. The logarithm of their ratio is a lower bound on epsilon. Above the claimed epsilon it
-disproves the claim; below, it proves nothing: another attack may find more.
+The attack runs a mechanism many times on two neighbouring datasets. Half of the runs choose the
+event that separates the datasets best, the other half bound its probabilities. The logarithm of
+their ratio is a lower bound on epsilon. If it exceeds the claimed epsilon, the claim is false. If
+not, nothing is proved: another attack may find more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Categories, Domain
 from dpmic.data import find, pair, read
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, with_code
 from dpmic.privacy._geometric import MICrGeometric
 from dpmic.privacy._laplace import CappedLaplace, FixedGridMechanism
 from dpmic.privacy._mechanism import Mechanism
@@ -32,16 +32,17 @@ Neighbours = tuple[Points, Points]
 Event = tuple[str, float]
 
 LEAST_RUNS = 1_000
+CONFIDENT = "pass `confidence=0.999`"
 TRIALS, CAPPED_TRIALS = 2_000, 100
-"""Most steps of the search for a worst case; those of capped scores take longer."""
+"""The most steps of the search for a worst case; steps of capped scores take longer."""
 ATTAINED = 1 - 1e-6
-"""The search stops at this share of the sensitivity: no change is larger."""
-WEIGHED = "sum of the noisy counts, each times what it differs by,"
-"""What is looked at where the output is a histogram."""
+"""The search stops at this share of the sensitivity, the largest possible change."""
+WEIGHTED = "sum of the noisy counts, weighted by their differences,"
+"""The statistic of the attack if the output is a histogram."""
 
 
 class Sampler(Protocol):
-    """Anything that claims an epsilon and can be run many times on one dataset."""
+    """Anything that claims an epsilon and can run many times on one dataset."""
 
     name: str
     epsilon: float
@@ -58,31 +59,30 @@ def audit(
     confidence: float = 0.999,
     neighbours: Neighbours | None = None,
 ) -> AuditBound:
-    """Try to disprove a mechanism's epsilon.
+    """Attack a mechanism and try to disprove its epsilon.
 
-    Not disproved means only that this attack found nothing. Only the proof shows that a claim is
-    true.
+    "Not disproved" means only that this attack failed. Only a proof can show that a claim is true.
 
     Parameters
     ----------
     mechanism : Mechanism or Sampler
-        One of ours, or any object with ``name``, ``epsilon`` and ``draws(x, y, runs)``.
+        A mechanism of dpmic, or any object with ``name``, ``epsilon`` and ``draws(x, y, runs)``.
     n : int
-        Records in the datasets that are made for a mechanism of ours.
+        The number of records in the artificial datasets, for a mechanism of dpmic.
     runs : int
-        Runs on each of the two datasets, half of which choose the event.
+        The number of runs on each of the two datasets.
     confidence : float
-        The probability that the bound is true.
+        The confidence level of the bound.
     neighbours : ((x, y), (x, y)), optional
-        Two datasets that differ in one person's rows; needed for a Sampler. By default the
-        furthest apart that a search finds.
+        Two datasets that differ in one person's rows; required for a Sampler. By default a search
+        finds two whose scores differ as much as possible.
 
     Returns
     -------
     AuditBound
-        With probability ``confidence`` or more the true epsilon is at least ``bound.lower``.
-        ``bound.disproved`` says whether that is above ``bound.claimed``; ``bound.verdict`` is
-        the sentence to print.
+        The true epsilon is at least ``bound.lower``, with the given confidence.
+        ``bound.disproved`` is whether that exceeds ``bound.claimed``; ``bound.verdict`` is the
+        conclusion in words.
 
     Examples
     --------
@@ -98,10 +98,14 @@ def audit(
     confidence = _validate.real(confidence, "confidence")
     miss = 1 - confidence
     if not 0 < miss < 1:
-        raise ParameterError(f"confidence = {confidence!r}", "it is a probability", "pass 0.999")
+        raise ParameterError(
+            f"confidence = {confidence!r}", "it must lie between 0 and 1", with_code(CONFIDENT)
+        )
     if neighbours is None:
         if not isinstance(mechanism, Mechanism):
-            raise ParameterError("neighbours = None", "no worst case is known", "pass two datasets")
+            raise ParameterError(
+                "neighbours = None", "a Sampler has no known worst case", "pass two datasets"
+            )
         neighbours = _worst_case(mechanism, n)
     first, second = _outputs(mechanism, neighbours, runs)
     half = runs // 2
@@ -110,9 +114,9 @@ def audit(
     found = _log_ratio(
         _hits(likely[half:], event), _hits(unlikely[half:], event), runs - half, miss
     )
-    lower = max(found, 0.0)  # no loss is below 0
+    lower = max(found, 0.0)  # a loss is never negative
     side = "second" if swapped else "first"
-    output = WEIGHED if isinstance(mechanism, MICrGeometric) else "output"
+    output = WEIGHTED if isinstance(mechanism, MICrGeometric) else "output"
     text = f"{output} {event[0]} {event[1]:.6g}, likelier on the {side} dataset"
     return AuditBound(mechanism.name, mechanism.epsilon, lower, confidence, runs, text)
 
@@ -128,7 +132,7 @@ def _outputs(
 
 
 def _draws(mechanism: Mechanism | Sampler, points: Points, runs: int) -> Floats:
-    """Run a mechanism many times. Scores on fixed grids are not random: computed once."""
+    """Run a mechanism many times. Scores on fixed grids are deterministic: computed once."""
     if not isinstance(mechanism, Mechanism):
         return mechanism.draws(*points, runs)
     source = find(*points)
@@ -145,10 +149,10 @@ def _draws(mechanism: Mechanism | Sampler, points: Points, runs: int) -> Floats:
 def _weighed_counts(
     mechanism: MICrGeometric, neighbours: Neighbours, runs: int
 ) -> tuple[Floats, Floats]:
-    """Return a number for each run that tells the datasets apart best.
+    """Return one number per run that separates the datasets best.
 
-    Counts that are the same in both tell nothing. Where a record moves from a full cell to an
-    empty one, the likelihood ratio of the two noisy counts grows with their difference.
+    Counts that agree in both datasets carry no information. If a record moves from a full cell to
+    an empty one, the likelihood ratio of the two noisy counts grows with their difference.
     """
     setting = mechanism.setting(neighbours[0][0].size)
     exact = [mechanism.score(pair(*points), setting) for points in neighbours]
@@ -168,8 +172,7 @@ def _hits(outputs: Floats, event: Event) -> int:
 def _most_telling(first: Floats, second: Floats, miss: float) -> tuple[Event, bool]:
     """Return the event with the largest estimated log ratio, and whether it favours the second.
 
-    Bounds are so much stricter as there are events to choose from, or a rare one would win by luck
-    now and then.
+    Bounds are corrected for the number of events, or a rare event would sometimes win by chance.
     """
     thresholds = np.unique(np.quantile(np.concatenate((first, second)), np.linspace(0, 1, 101)))
     candidates = [(kind, float(t)) for kind in ("<=", ">=") for t in thresholds]
@@ -186,8 +189,8 @@ def _most_telling(first: Floats, second: Floats, miss: float) -> tuple[Event, bo
 def _log_ratio(likely: int, unlikely: int, runs: int, miss: float) -> float:
     """Return a lower bound on log(p / q): each side may be missed with probability miss / 2.
 
-    Clopper and Pearson's bounds by quantiles of the beta distribution: scipy's binomtest finds the
-    same by a root search, whose absolute tolerance is too coarse for rare events.
+    These are Clopper and Pearson's bounds, from quantiles of the beta distribution. The root search
+    of scipy's binomtest has too coarse an absolute tolerance for rare events.
     """
     from scipy.special import betaincinv
 
@@ -197,11 +200,11 @@ def _log_ratio(likely: int, unlikely: int, runs: int, miss: float) -> float:
 
 
 def _start(mechanism: Mechanism, n: int, lattices: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Return two datasets where the proofs attain their bounds.
+    """Return two datasets that attain the proved bounds.
 
-    MICr, and a histogram: all records in one corner, and one person's moved to the opposite one.
-    A capped score: half of the records in each of two opposite corners, and one person's moved
-    along one axis. Of MICe no such place is known.
+    MICr and histograms: all records in one corner, and one person's moved to the opposite corner.
+    Capped scores: half of the records in each of two opposite corners, and one person's moved along
+    one axis. For MICe, no such datasets are known.
     """
     rows = min(mechanism.rows_per_person, n)
     ends = np.array([[lattice[0], lattice[-1]] for lattice in lattices])
@@ -217,19 +220,19 @@ def _start(mechanism: Mechanism, n: int, lattices: Sequence[Floats]) -> tuple[Fl
 
 
 def _lattice(domain: Domain) -> Floats:
-    """Return values of a column among which there is one in every cell of small grids."""
+    """Return values of a column with at least one in every cell of small grids."""
     if isinstance(domain, Categories):
         return np.arange(float(len(domain)))
     return np.linspace(*domain, 13)
 
 
 def _worst_case(mechanism: Mechanism, n: int) -> Neighbours:
-    """Climb towards two datasets, different in one person's rows, whose scores differ most.
+    """Search by hill climbing for two datasets, one person apart, whose scores differ most.
 
-    Coordinates are drawn from a lattice within the bounds, which reaches every cell of small
-    grids. Only ranks matter to MICe: any coordinate will do.
+    Coordinates come from a lattice within the bounds, which reaches every cell of small grids. For
+    MICe only ranks matter, so any coordinates will do.
     """
-    rng = np.random.default_rng(0)  # of the attack, not of the noise
+    rng = np.random.default_rng(0)  # for the attack, not for noise
     setting, rows = mechanism.setting(n), min(mechanism.rows_per_person, n)
     if isinstance(mechanism, FixedGridMechanism | MICrGeometric):
         lattices = [_lattice(own) for own in mechanism.bounds]
@@ -254,7 +257,7 @@ def _worst_case(mechanism: Mechanism, n: int) -> Neighbours:
         record, axis = rng.integers(n), rng.integers(2)
         b[axis, record] = rng.choice(lattices[axis])
         if record >= rows:
-            a[axis, record] = b[axis, record]  # everybody else is the same in both
+            a[axis, record] = b[axis, record]  # other people's rows agree
         elif rng.random() < 0.5:
             a[axis, record] = rng.choice(lattices[axis])
         tried = gap(a, b)

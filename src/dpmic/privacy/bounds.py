@@ -1,14 +1,14 @@
-"""A private range of a column, for when no domain knowledge exists.
+"""A private range of a column, for columns without domain knowledge.
 
-Three noisy looks at the data, each with its share of epsilon (docs/proofs/private-bounds.md):
+Three noisy steps, each with its share of epsilon (docs/proofs/private-bounds.md):
 
-1. *locate*: counts on fixed cells whose ends are powers of four; those that stand out from the
-   noise span a crude range;
-2. *refine*: counts on equal cells of the crude range; cells at both ends are dropped;
-3. *count*: how many records lie outside of what is left. Only this count carries the statement
-   that is published, so the statement holds whatever the first two did.
+1. *locate*: counts on fixed cells whose ends are powers of four; the cells that stand out from
+   the noise span a crude range.
+2. *refine*: counts on equal cells of the crude range; sparse cells at both ends are dropped.
+3. *count*: the number of records outside the remaining range. The published statement rests on
+   this count alone, so it holds whatever the first two steps did.
 
-All that follows a noisy count is post-processing.
+Everything after a noisy count is post-processing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dpmic import _validate
 from dpmic._format import format_ceil
 from dpmic._validate import Interval
 from dpmic.data import Source
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, with_code
 from dpmic.privacy import noise
 from dpmic.privacy._guards import private, private_columns, warn_of_noise
 from dpmic.privacy.ledger import Ledger
@@ -42,20 +42,20 @@ SPLIT = {"locate": 0.4, "refine": 0.4, "count": 0.2}
 """The shares of epsilon."""
 
 MAGNITUDES = 4.0 ** np.arange(-32, 33)
-"""Ends of the cells of positive numbers; below the first all is 0, above the last all is huge."""
+"""Ends of the cells of positive numbers, from practically 0 to huge."""
 
 LOG_CUTS = np.concatenate((-MAGNITUDES[::-1], MAGNITUDES))
 WIDEST = (-(2.0**1022), 2.0**1022)  # bounds must have a finite width
 
 SPURIOUS = 0.01
-"""How often an empty cell may seem to stand out, over all cells together."""
+"""The probability that any empty cell seems to stand out."""
 
 LEAST_SIGNAL = 300
-"""Where n epsilon is below this, ranges are rough."""
+"""Ranges are rough if n epsilon is below this."""
 
 CELLS = 32
 NEAR_ZERO = 16
-"""A positive range that reaches this many times its lower end may as well start at 0."""
+"""A positive range whose ends differ by this factor starts at 0 instead."""
 
 EXACT = Context(prec=1500, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])  # floats have fewer digits
 DIGITS = 20  # a range is at least this many of the units that its ends are rounded to
@@ -76,34 +76,33 @@ def estimate_bounds(
     name: str | None = None,
     allow_large_epsilon: bool = False,
 ) -> BoundsEstimate:
-    """Find a range of a column under differential privacy, where nobody knows one.
+    """Find the range of a column under differential privacy.
 
-    Bounds from what a column means are better and cost nothing. The range found here is public:
-    a release with ``bounds=(estimate.interval, ...)`` costs its own epsilon besides.
+    Use it only if you do not know the range: bounds from domain knowledge are better, and free. The
+    range becomes public; a release with ``bounds=(estimate.interval, ...)`` is charged separately.
 
     Parameters
     ----------
     x : array-like or str
         A column of finite numbers, or its name in ``data``.
     epsilon : float
-        The privacy loss, at most 10 unless ``allow_large_epsilon``. The range is good where
+        The privacy loss, at most 10 unless ``allow_large_epsilon``. The range is good if
         n * epsilon is 1000 or more, and rough at 300.
     data : frame, optional
-        A pandas, polars or pyarrow table that ``x`` names a column of.
+        A pandas, polars or pyarrow table with the column ``x``.
     coverage : float
-        The share of records that should lie inside, above 0 and at most 1. As many may be lost
-        at each end as the noise hides.
+        The share of records that should lie inside (0.99). The noise may cut off more at each end.
     failure : float
-        The probability that more records than ``estimate.outside`` lie outside.
+        The probability that more than ``estimate.outside`` records lie outside the range.
     person, rows_per_person, ledger, dataset, name, allow_large_epsilon
         As for :func:`dpmic.release`.
 
     Returns
     -------
     BoundsEstimate
-        Where nothing stands out from the noise, ``found`` is false and the range the widest
-        there is, about -4.5e307 to 4.5e307: pass more data or a larger epsilon. A
-        constant column gives a narrow range around its value.
+        ``estimate.interval`` is the range. If nothing stands out from the noise, ``found`` is false
+        and the range is the widest possible, about -4.5e307 to 4.5e307: pass more data or a larger
+        epsilon. A constant column gives a narrow range around its value.
 
     Examples
     --------
@@ -129,23 +128,23 @@ def estimate_bounds(
 def prepare(
     x: Any, terms: Terms, *, data: Any = None, coverage: float, failure: float
 ) -> BoundsQuery:
-    """Fix everything about a range from what is public."""
+    """Prepare the query for a range, from public facts alone."""
     target = _share(coverage, "coverage", 0.99, closed=True)
     miss = _share(failure, "failure", 0.05)
     source, person, _ = terms.columns(x, data=data)
     plan = RangePlan(source.n, target, miss, **_noises(terms.epsilon, terms.rows_per_person))
     if plan.n * terms.epsilon < LEAST_SIGNAL * terms.rows_per_person:
         warn_of_noise(
-            f"n = {plan.n} at epsilon = {format_ceil(terms.epsilon)} is little for a range: "
-            "it will be rough, or the widest there is",
-            "pass more data or a larger epsilon, or bounds from what the column means",
+            f"n = {plan.n} at epsilon = {format_ceil(terms.epsilon)} is too little for a good "
+            "range: it will be rough, or the widest possible",
+            "pass more data or a larger epsilon, or use bounds from domain knowledge",
         )
     return BoundsQuery(source=source, terms=terms, person=person, plan=plan)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BoundsQuery(Query[BoundsEstimate]):
-    """A range of a column."""
+    """A query for the range of a column."""
 
     plan: RangePlan
 
@@ -153,17 +152,17 @@ class BoundsQuery(Query[BoundsEstimate]):
 
     @property
     def epsilon(self) -> float:
-        """What all three looks cost together."""
+        """The cost of all three steps together."""
         return self.plan.epsilon
 
     @property
     def publishes(self) -> str:
-        """What would be published."""
+        """What the query publishes."""
         return f"a range of {self.source.names[0]}"
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """The options of a range."""
+    def key_facts(self) -> dict[str, Any]:
+        """The options of the range."""
         return {
             "mechanism": "bounds",
             "coverage": self.plan.coverage,
@@ -177,11 +176,11 @@ class BoundsQuery(Query[BoundsEstimate]):
         return private_columns(self.source)[0]
 
     def compute(self, private: Floats) -> Floats:
-        """Return the column: which counts are taken depends on noisy ones."""
+        """Return the column: later counts depend on earlier noisy ones."""
         return private
 
     def publish(self, exact: Floats) -> BoundsEstimate:
-        """Take the three noisy looks."""
+        """Run the three noisy steps."""
         low, high, outside, found = self.plan.draw(exact)
         return BoundsEstimate(
             low=low,
@@ -197,7 +196,7 @@ class BoundsQuery(Query[BoundsEstimate]):
 
 @dataclass(frozen=True)
 class RangePlan:
-    """The three looks: what they count, and their noise; fixed before data is looked at."""
+    """The three steps with their noise, fixed before the data is read."""
 
     n: int
     coverage: float
@@ -208,15 +207,15 @@ class RangePlan:
 
     @property
     def epsilon(self) -> float:
-        """The privacy loss of all three looks together, rounded up."""
+        """The privacy loss of all three steps together, rounded up."""
         total = math.fsum((self.locate.epsilon, self.refine.epsilon, self.count.epsilon))
         return math.nextafter(total, math.inf)
 
     def draw(self, values: Floats) -> tuple[float, float, int, bool]:
-        """Return the ends of a range, how many records lie outside, and whether it was found."""
+        """Return the ends of a range, the number of records outside, and whether it was found."""
         crude = crude_range(self.locate.add(counted(values, LOG_CUTS)), self.locate.scale)
         ends = np.linspace(*(crude or WIDEST), CELLS + 1)
-        # Drawn in any case: one path for all.
+        # Always drawn: the path must not depend on the data.
         cells = self.refine.add(counted(values, cell_cuts(ends)))[1:-1]
         low, high = WIDEST if crude is None else rounded(trimmed(ends, cells, self))
         inside = int(np.count_nonzero((values >= low) & (values <= high)))
@@ -232,9 +231,9 @@ def counted(values: Floats, cuts: Floats) -> Counts:
 
 
 def crude_range(noisy: Counts, scale: float) -> Interval | None:
-    """Return the range that the cells that stand out span, if there are any.
+    """Return the range of the cells that stand out from the noise, or None.
 
-    A single empty cell does so with probability SPURIOUS / cells at most.
+    An empty cell stands out with probability at most SPURIOUS / cells.
     """
     threshold = hidden(scale, SPURIOUS / len(noisy))
     heavy = [i for i, count in enumerate(noisy) if count > threshold]
@@ -251,12 +250,12 @@ def crude_range(noisy: Counts, scale: float) -> Interval | None:
 
 
 def cell_cuts(ends: Floats) -> Floats:
-    """Return where the cells of a range are cut; its last end lies inside."""
+    """Return the cuts between the cells of a range, which includes its upper end."""
     return np.append(ends[:-1], np.nextafter(ends[-1], np.inf))
 
 
 def trimmed(ends: Floats, noisy: Counts, plan: RangePlan) -> Interval:
-    """Drop cells at both ends as long as they hold no more than may lie outside or noise hides.
+    """Drop cells at both ends while they hold no more than may lie outside or noise hides.
 
     The noise of j cells together has a standard deviation of about scale * sqrt(2 j). One cell
     is given back at each end.
@@ -278,8 +277,8 @@ def trimmed(ends: Floats, noisy: Counts, plan: RangePlan) -> Interval:
 def rounded(ends: Interval) -> Interval:
     """Round a range outwards to few digits.
 
-    In a context of its own: it runs between a draw and its storage, where a failure, such as that
-    of a program's own context with few digits, would tell of the draw.
+    It uses its own decimal context: it runs between a draw and its storage, where a failure (such
+    as in a caller's context with few digits) would reveal something about the draw.
     """
     with localcontext(EXACT):
         low, high = (Decimal(end) for end in ends)
@@ -298,7 +297,7 @@ def hidden(scale: float, failure: float) -> int:
 
 
 def _noises(epsilon: float, rows: int) -> dict[str, noise.Geometric]:
-    """Share epsilon out: a replaced row changes two cells by one, and the count outside by one."""
+    """Divide epsilon: a replaced row changes two cells by one, and the last count by one."""
     changes = {"locate": 2 * rows, "refine": 2 * rows, "count": rows}
     return {
         step: noise.calibrate_counts(change, epsilon * SPLIT[step])
@@ -310,5 +309,7 @@ def _share(value: object, name: str, usual: float, *, closed: bool = False) -> f
     """Return a number above 0 and below 1, or at most 1."""
     number = _validate.real(value, name)
     if not (0 < number < 1 or (closed and number == 1)):
-        raise ParameterError(f"{name} = {value!r}", "it is a share", f"pass {name}={usual}")
+        reason = "it must be above 0 and " + ("at most 1" if closed else "below 1")
+        remedy = with_code(f"pass `{name}={usual}`")
+        raise ParameterError(f"{name} = {number:g}", reason, remedy)
     return number

@@ -1,8 +1,9 @@
-"""The same query of each group of records, under one guarantee.
+"""The same query for each group of records, under one guarantee.
 
-A replaced record leaves one group and enters another, so it touches two at most, and each group may
-spend half of epsilon. With m rows a person it is 2 m such steps. How many records a group has is
-private: each needs a promised size (docs/proofs/private-number.md).
+A replaced record leaves one group and enters another, so it touches at most two groups, and each
+group may spend half of epsilon. With m rows per person there are 2 m such steps. The number of
+records in a group is private, so each group needs a promised size
+(docs/proofs/private-number.md).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Categories
 from dpmic.data import Pair, Source, find, series_name
-from dpmic.errors import ParameterError, safe_repr, with_code
+from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.privacy._gaps import Gaps, Size
 from dpmic.privacy._guards import open_privately, private_columns
 from dpmic.privacy.query import Query, Terms
@@ -30,14 +31,14 @@ Codes = NDArray[np.float64]
 
 
 def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> GroupsQuery:
-    """Fix the queries of all groups from what is public; ``make`` prepares that of one."""
+    """Prepare the queries of all groups from public facts; ``make`` prepares one of them."""
     name = terms.by if isinstance(terms.by, str) else series_name(terms.by) or "by"
     groups = _checked_groups(terms, name)
     promised = _promised(terms.at_least, groups, name)
     column = open_privately(lambda: find(terms.by, data=data, roles=("by",)))
     alone = replace(terms, by=None, at_least=None, missing="refuse", complete=None)
     kept = alone.bounded(column, data)
-    assert kept.size is not None  # rows that come in parts were refused
+    assert kept.size is not None  # rows in parts were refused
     _refuse_impossible(promised, groups, kept.size)
     rest = {key: own for key, own in (terms.categories or {}).items() if key != name}
     of_one = replace(
@@ -59,6 +60,12 @@ def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> Gro
         )
         source = parts[0].source
         assert isinstance(source, Source)
+        if kept.source.n != source.n:
+            raise InputError(
+                f"column {safe_repr(name)}",
+                "it does not have a value for each record",
+                "pass one for each record",
+            )
         query = GroupsQuery(
             source=replace(source, named=source.named and kept.source.named),
             terms=terms,
@@ -70,7 +77,7 @@ def prepare(make: Callable[[Terms], Query[Any]], terms: Terms, data: Any) -> Gro
         )
         if query.epsilon <= terms.epsilon:
             return query
-        share *= terms.epsilon / query.epsilon * (1 - 1e-12)  # what rounding adds to single steps
+        share *= terms.epsilon / query.epsilon * (1 - 1e-12)  # single steps are rounded up
 
 
 def _part(make: Callable[[Terms], Query[Any]], terms: Terms, group: str) -> Any:
@@ -83,16 +90,18 @@ def _part(make: Callable[[Terms], Query[Any]], terms: Terms, group: str) -> Any:
 
 
 def _refuse_impossible(promised: list[int], groups: Categories, size: Size) -> None:
-    """Refuse promises that the number of people, which is public, shows to be false."""
+    """Refuse promises that exceed the number of people, which is public."""
     for group, own in zip(groups.labels, promised, strict=True):
         if own > size.n:
             raise ParameterError(
-                f"at_least of {safe_repr(group)} = {own}", f"there are {size.n}", "promise fewer"
+                f"at_least of {safe_repr(group)} = {own}",
+                f"there are only {size.n} people",
+                "promise fewer",
             )
     if sum(promised) > size.most:
         raise ParameterError(
             f"at_least of all groups = {sum(promised)}",
-            f"there are {size.most} at most",
+            f"there are at most {size.most} rows",
             "promise fewer",
         )
 
@@ -103,14 +112,14 @@ def _checked_groups(terms: Terms, name: str) -> Categories:
     if not isinstance(known, Mapping) or name not in known:
         raise ParameterError(
             f"by = {safe_repr(name)}",
-            "its groups must be public, and are never taken from the records",
-            with_code("list them: `categories=...`"),
+            "the groups must be public, and are never taken from the records",
+            with_code("pass `categories=...` with a list of the groups"),
         )
     return _validate.categories(known[name], name)
 
 
 def _promised(at_least: Any, groups: Categories, name: str) -> list[int]:
-    """Return how many people are promised to be in each group."""
+    """Return the promised size of each group."""
     given = at_least
     if not isinstance(given, Mapping):
         given = dict.fromkeys(groups.labels, at_least)
@@ -120,21 +129,21 @@ def _promised(at_least: Any, groups: Categories, name: str) -> list[int]:
             raise ParameterError(
                 "at_least",
                 f"group {safe_repr(group)} has no promised size",
-                with_code("promise how many people are in it for sure: `at_least=...`"),
+                with_code("pass `at_least=...`, a number of people that are certainly in it"),
             )
     unknown = sorted(sizes.keys() - set(groups.labels))
     if unknown:
         raise ParameterError(
             f"at_least of {safe_repr(unknown[0])}",
             f"{name} has no such category",
-            f"name some of {', '.join(groups.labels)}",
+            f"the categories are {', '.join(groups.labels)}",
         )
     return [_validate.integer(sizes[group], "at_least", least=2) for group in groups.labels]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class GroupsQuery(Query[Groups]):
-    """The same query of every group."""
+    """The same query for every group."""
 
     groups: Categories
     by: Source
@@ -144,40 +153,40 @@ class GroupsQuery(Query[Groups]):
 
     @property
     def epsilon(self) -> float:
-        """What all groups cost together: two steps for every row of a person, rounded up."""
+        """The cost of all groups together: two steps per row of a person, rounded up."""
         steps = 2 * self.terms.rows_per_person
         return math.nextafter(steps * max(part.step_loss for part in self.parts), math.inf)
 
     @property
     def noise_in_words(self) -> str | None:
-        """What the noise of a value means, in the group where it is largest."""
+        """The noise in words, for the group with the most noise."""
         noisiest = min(self.parts, key=lambda part: part.setting.size.least)
         words: str | None = noisiest.noise_in_words
         return words
 
     @property
     def publishes(self) -> str:
-        """What would be published."""
+        """What the query publishes."""
         count, name = len(self.groups), self.by.names[0]
         return f"{self.parts[0].publishes}, for each of {count} groups by {name}"
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """What is asked of every group, and the groups."""
+    def key_facts(self) -> dict[str, Any]:
+        """The groups, and the options of their queries."""
         return {
             "by": self.by.names[0],
             "groups": dict(zip(self.groups.labels, (p.n for p in self.parts), strict=True)),
-            "each": self.parts[0].asked,
+            "each": self.parts[0].key_facts,
             "rows_per_person": self.terms.rows_per_person,
         }
 
     def read(self) -> tuple[Any, Codes]:
-        """Read the columns once, and the group of each record; others are in none."""
+        """Read the columns once, and the group of each record, if it has one."""
         (codes,) = private_columns(self.by, (self.groups,), Gaps("drop"))
         return self.parts[0].read(), codes
 
     def compute(self, private: tuple[Any, Codes]) -> list[Any]:
-        """Compute what noise is added to, for each group."""
+        """Compute the exact scores of each group: never to be shown."""
         records, codes = private
         return [
             part.compute(_of_group(records, codes == group))
@@ -199,7 +208,7 @@ class GroupsQuery(Query[Groups]):
 
 
 def _of_group(records: Any, inside: NDArray[np.bool_]) -> Any:
-    """Return the records of one group: two columns, or all that take part."""
+    """Return the records of one group: two columns, or all columns of a table."""
     if isinstance(records, Pair):
         return replace(records, x=records.x[inside], y=records.y[inside])
     return tuple(values[inside] for values in records)

@@ -1,9 +1,9 @@
 """A private test of independence, exact at every n and epsilon.
 
 The statistic is Cramer's V of two tables of ranks, as a root mean square. One replaced record
-changes it by little, and for independent columns its distribution depends on n alone. So the
-same release of columns that are independent by construction, many times, gives an exact
-p-value (docs/proofs/private-test.md; why not MICe: docs/decisions/0010-independence-test.md).
+changes it little, and for independent columns its distribution depends on n alone. Repeating the
+same release on simulated independent columns therefore gives an exact p-value
+(docs/proofs/private-test.md; why not MICe: docs/decisions/0010-independence-test.md).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def release_test(
 ) -> IndependenceRelease:
     """Test whether two columns are independent, under differential privacy.
 
-    The p-value is exact: for independent columns it is ``a`` or less with probability at most
-    ``a``, at every n, epsilon and distribution, ties included. Needs no bounds.
+    The p-value is exact: if the columns are independent, it is at most ``a`` with probability at
+    most ``a``, for every n, epsilon and distribution, ties included. The test needs no bounds.
 
     Parameters
     ----------
@@ -66,26 +66,26 @@ def release_test(
     epsilon : float
         The privacy loss, at most 10 unless ``allow_large_epsilon``.
     data : frame, optional
-        A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
+        A pandas, polars or pyarrow table with the columns ``x`` and ``y``.
     draws : int
-        Releases of independent columns to compare with; the p-value is at least
-        1 / (draws + 1). They use no data. 999 take less than a second at n = 1,000, some
-        seconds at 10,000 and some ten at 100,000.
+        The number of simulated null values, which use no data; the p-value is at least
+        1 / (draws + 1). 999 draws take less than a second at n = 1,000, some seconds at 10,000 and
+        about ten at 100,000.
     missing : {"refuse", "scatter"} or mapping
-        What becomes of missing values, as for :func:`dpmic.release`; records cannot be dropped.
+        The rule for missing values, as for :func:`dpmic.release`; records cannot be dropped.
     bounds : ((x0, x1), (y0, y1)) or mapping, optional
-        For ``missing="scatter"``: where random values lie.
+        The range of the random values of ``missing="scatter"``.
     person : array-like or str, optional
-        Who each row belongs to; only the first row of each person is used. Several rows of one
-        person are not independent of each other, which would void the p-value, so there is no
-        ``rows_per_person``.
+        The person of each row; only the first row of each person is used. There is no
+        ``rows_per_person``, because rows of one person are not independent of each other, which
+        would invalidate the p-value.
     ledger, dataset, name, allow_large_epsilon
         As for :func:`dpmic.release`.
 
     Returns
     -------
     IndependenceRelease
-        ``result.pvalue``, and in ``result.guarantee`` what it means.
+        ``result.pvalue`` is the p-value; ``result.guarantee`` is the sentence to print beside it.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def release_test(
 def prepare(
     x: Any, y: Any, terms: Terms, *, data: Any = None, draws: int = 999, bounds: Any = None
 ) -> IndependenceQuery:
-    """Fix everything about a test from what is public."""
+    """Prepare the query for a test, from public facts alone."""
     repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, person, _ = terms.columns(x, y, data=data)
     domains = None if bounds is None else _validate.bounds(in_order(bounds, source))
@@ -130,7 +130,7 @@ def prepare(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class IndependenceQuery(Query[IndependenceRelease]):
-    """Whether two columns are independent."""
+    """A query whether two columns are independent."""
 
     domains: Bounds | None
     draws: int
@@ -141,17 +141,17 @@ class IndependenceQuery(Query[IndependenceRelease]):
 
     @property
     def epsilon(self) -> float:
-        """What it costs."""
+        """The cost of the query."""
         return self.noise.epsilon
 
     @property
     def publishes(self) -> str:
-        """What would be published."""
+        """What the query publishes."""
         return f"a test of independence of {' and '.join(self.source.names)}"
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """The test and how often it compares."""
+    def key_facts(self) -> dict[str, Any]:
+        """The options of the test."""
         gaps = self.terms.gaps.facts()
         between = {} if self.domains is None else {"bounds": self.domains}
         return {"mechanism": "rank-tables", "draws": self.draws, **gaps, **between}
@@ -162,15 +162,15 @@ class IndependenceQuery(Query[IndependenceRelease]):
         return private_pair(self.source, self.domains, self.terms.gaps, FILL)
 
     def compute(self, private: Pair) -> tuple[float, Floats]:
-        """Compute the score, and what independent columns would publish.
+        """Compute the exact score, and noisy scores of independent columns.
 
-        Outside the ledger's lock, since the comparison takes its time.
+        This happens outside the lock of the ledger, because the simulation takes time.
         """
         null = np.fromiter(map(self.noise.add, self.tables.independent(self.draws)), np.float64)
         return self.tables.score(private), null
 
     def publish(self, exact: tuple[float, Floats]) -> IndependenceRelease:
-        """Add noise to the score, once; the p-value follows from it."""
+        """Add noise to the score, once, and compute the p-value from it."""
         score, null = exact
         value = self.noise.add(score)
         return IndependenceRelease(
@@ -194,9 +194,9 @@ class IndependenceQuery(Query[IndependenceRelease]):
 class RankTables:
     """The statistic of n records, a function of their ranks alone.
 
-    One table has halves of one variable's ranks and ``parts`` parts of the other's, a second one
-    has them exchanged. V^2 is the mean over both of chi^2 / n, where n is a multiple of both
-    numbers; elsewhere parts whose sizes differ by one are taken for equal.
+    One table has two halves of one variable's ranks and ``parts`` parts of the other's; a second
+    table has the roles exchanged. V^2 is the mean of chi^2 / n over both if n is a multiple of
+    both numbers; otherwise parts whose sizes differ by one are treated as equal.
     """
 
     n: int
@@ -204,7 +204,7 @@ class RankTables:
 
     @classmethod
     def planned(cls, n: int, epsilon: float) -> RankTables:
-        """Choose the tables from what is public (docs/decisions/0010-independence-test.md)."""
+        """Choose the tables from public facts (docs/decisions/0010-independence-test.md)."""
         if n < LEAST_N:
             raise InputError(
                 f"n = {n}", f"the test needs at least {LEAST_N} records", "pass more data"
@@ -215,10 +215,10 @@ class RankTables:
 
     @property
     def sensitivity(self) -> float:
-        """The most by which one replaced record changes the computed score, rounded up.
+        """The largest change of the computed score when one record is replaced, rounded up.
 
-        2 sqrt(p s) / n for p parts, with s = 2 for p = 2 and p + 3 for more; and what rounding
-        adds for each of two neighbours, 2^-52 (2 p + 16) of at most 2 sqrt(p).
+        2 sqrt(p s) / n for p parts, with s = 2 for p = 2 and s = p + 3 for more, plus the rounding
+        of two neighbouring scores, each 2^-52 (2 p + 16) of at most 2 sqrt(p).
         """
         moved = 2 if self.parts == 2 else self.parts + 3
         exact = 2 * math.sqrt(self.parts * moved) / self.n
@@ -226,26 +226,26 @@ class RankTables:
         return (exact + 2 * rounding) * (1 + 2**-50)
 
     def score(self, pair: Pair) -> float:
-        """Compute the statistic, with fresh random tie-breaking: never to be shown."""
+        """Compute the exact statistic, with fresh random tie-breaking: never to be shown."""
         return self.statistic(self._ranks(pair.x), self._ranks(pair.y))
 
     def independent(self, draws: int) -> Iterator[float]:
-        """Yield scores of columns that are independent by construction; no data, no privacy.
+        """Yield scores of simulated independent columns; they use no data.
 
-        The statistic sees how one order permutes the other, and that is uniform for independent
-        columns.
+        The statistic depends on the permutation between the two orders, which is uniform for
+        independent columns.
         """
         ranks = np.arange(self.n)
         for _ in range(draws):
             yield self.statistic(ranks, noise.shuffled(self.n))
 
     def statistic(self, x: Ranks, y: Ranks) -> float:
-        """Return the statistic of two lists of ranks, each a permutation of 0 .. n - 1."""
+        """Return the statistic of two vectors of ranks, each a permutation of 0 .. n - 1."""
         squares = self._squares(x, y) + self._squares(y, x)
         return math.sqrt(2 * self.parts * squares) / self.n
 
     def _squares(self, x: Ranks, y: Ranks) -> float:
-        """Return the squared distance of the lower half's counts in all parts from what is due."""
+        """Return the squared distance between counts and expected counts of the lower half."""
         sizes = np.diff(np.arange(self.parts + 1) * self.n // self.parts)
         part = np.repeat(np.arange(self.parts), sizes)  # of each rank
         lower = self.n // 2
@@ -253,7 +253,7 @@ class RankTables:
         return float(np.sum((counts - sizes * (lower / self.n)) ** 2))
 
     def _ranks(self, values: Floats) -> Ranks:
-        """Return each record's rank, with random tie-breaking of its own for each axis."""
+        """Return each record's rank, with separate random tie-breaking for each axis."""
         ranks = np.empty(self.n, np.int64)
         ranks[np.lexsort((noise.shuffled(self.n), values))] = np.arange(self.n)
         return ranks

@@ -1,9 +1,9 @@
 """The privacy budget of a group of people, in one SQLite file that survives crashes.
 
-A release asks, in this order: :meth:`Ledger.find` (is there an answer?) and
-:meth:`Ledger.check` (would it fit?) before data is read, :meth:`Ledger.spend` before noise is
-drawn, and :meth:`Ledger.settle`, which draws it and keeps the answer. Questions belong to a
-dataset: the same question about other data is another one.
+A release calls, in this order: :meth:`Ledger.find` (is there an answer?) and :meth:`Ledger.check`
+(is the budget enough?) before data is read, :meth:`Ledger.spend` before noise is drawn, and
+:meth:`Ledger.draw_once`, which draws the noise and stores the answer. A question belongs to a
+dataset: the same question about other data is a different one.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from dpmic.privacy._ledger_file import RESTORE, VERSION, locked, place, transact
 __all__ = ["Balance", "Entry", "Ledger"]
 
 UNIT, UNIT_DELTA = 2**50, 2**62
-"""Units in an epsilon and in a delta of 1. Integers add without rounding, also inside SQL."""
+"""Units per epsilon of 1 and per delta of 1. Integers add without rounding, even in SQL."""
 
 LEAST_REST = 1e-6
-"""What is left after charges that filled a total, of which each is rounded, is nothing to spend."""
+"""The share of a total that rounding leaves after it is spent; not worth mentioning."""
 
 
 class Units(NamedTuple):
-    """An amount, or several, of epsilon and delta."""
+    """An amount of epsilon and delta, in units."""
 
     epsilon: int
     delta: int
@@ -43,10 +43,10 @@ class Units(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A question about a dataset, with its charge; without an answer it is pending.
+    """A question about a dataset, with its charge; pending if it has no answer.
 
     ``time`` is when it was charged, ``answered_at`` when its noise was drawn (ISO 8601, UTC).
-    Entries made before ledgers knew datasets have None for ``dataset``.
+    ``dataset`` is None in entries of older versions of dpmic.
     """
 
     time: str
@@ -75,7 +75,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a ledger holds at one moment; totals and rests are rounded down, what was spent up."""
+    """The amounts of a ledger at one moment; spent ones are rounded up, all others down."""
 
     total: float
     spent: float
@@ -86,34 +86,32 @@ class Balance:
 
 
 class Ledger:
-    """The privacy budget of a group of people: what was asked about them, and the answers.
+    """Keep the privacy budget of a group of people, with all questions and answers.
 
-    A ledger belongs to people, not to a file of data: losses add up over everything that is
-    ever published about a person, so corrected or appended data about the same people spends
-    from the same ledger. Every question names the dataset it is about. The same question about
-    the same dataset has one answer, charged once; corrected data is another dataset, and is
-    charged. A dataset is known by its name, never by a hash of its records, which would itself
-    tell something about them.
+    A ledger belongs to people, not to a data file: privacy losses add up over everything ever
+    published about a person, so corrected or appended data about the same people spends from the
+    same ledger. Every question names its dataset. The same question about the same dataset has one
+    answer and is charged once. Corrected data is a new dataset and is charged again. A dataset is
+    identified by its name, never by a hash of its records, which would reveal something about them.
 
-    The file is the only memory: an older copy put in its place has forgotten the spends since,
-    and a deleted one all of them. A ``Ledger`` object notices both while it lives. The file needs a
-    local disk (locks are unreliable on network drives, which are recognised on Linux and
-    Windows) and a single name, so no hard links. Beside it lies an empty file, ``.lock``: a lock on
-    that one survives whatever else opens the ledger.
+    The file is the only memory: if you restore an older copy, later charges are lost; if you delete
+    the file, all are. An open ``Ledger`` object notices both. The file must be on a local disk,
+    since locks are unreliable on network drives (these are detected on Linux and Windows), and must
+    have no hard links. Beside it is an empty lock file, ``.lock``.
 
     Amounts are exact, in units of 2**-50 (2**-62 for delta). A charge is rounded up and the total
-    down: ten charges of the float 0.1, which lies above 1/10, do not fit into 1.0. Epsilons add
-    up, and so do deltas (basic composition). Threads, processes and forks may share a ledger; no
-    file stays open between calls. Copy it while no release is running.
+    down: ten charges of the float 0.1, which is slightly above 1/10, do not fit into 1. Epsilons
+    add up, and so do deltas (basic composition). Threads, processes and forks may share a ledger;
+    no file stays open between calls. Copy it only while no release is running.
 
     Parameters
     ----------
     path : str or path-like
-        The file. It is created if it is absent and ``epsilon`` is given.
+        The file. It is created if it does not exist and ``epsilon`` is given.
     epsilon : float, optional
-        The total for the group. For an existing ledger, None or the total that it has.
+        The total for the group. For an existing ledger, omit it or pass the same total.
     delta : float, optional
-        The total of the deltas, for releases that have one; 0 for a new ledger if it is not given.
+        The total delta, for releases that have one; 0 by default.
 
     Examples
     --------
@@ -122,9 +120,9 @@ class Ledger:
     >>> ledger = Ledger(f"{folder.name}/patients.ledger", epsilon=3.0)
     >>> ledger.spend("MICr of age and weight", 0.5, dataset="visits 2024")
     >>> question, dataset = "MICr of age and weight", "visits 2024"
-    >>> ledger.settle(question, lambda: '{"value": 0.31}', dataset=dataset).answer
+    >>> ledger.draw_once(question, lambda: '{"value": 0.31}', dataset=dataset).answer
     '{"value": 0.31}'
-    >>> ledger.settle(question, lambda: "another", dataset=dataset).answer
+    >>> ledger.draw_once(question, lambda: "another", dataset=dataset).answer
     '{"value": 0.31}'
     >>> ledger.remaining
     2.5
@@ -146,7 +144,7 @@ class Ledger:
             raise LedgerError(
                 str(self.path),
                 "there is no such ledger",
-                "make it once for the group: dpmic.Ledger(path, epsilon=3)",
+                "check the path, or create it with dpmic.Ledger(path, epsilon=3)",
             )
         with locked(self.path), self._transaction(create=total) as connection:
             stored, _ = _amounts(connection)
@@ -157,12 +155,12 @@ class Ledger:
             (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if state != "ok":
                 raise LedgerError(str(self.path), "it is damaged", RESTORE)
-            # The value stays, but it is a write: a folder that allows no journal shows now,
+            # This changes nothing, but it is a write: a folder that allows no journal fails now,
             # before data is read.
             connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def balance(self) -> Balance:
-        """Return all amounts, as they are at one moment."""
+        """Return all amounts at one moment."""
         with self._connection() as connection:
             total, spent = _amounts(connection)
         return Balance(
@@ -176,7 +174,7 @@ class Ledger:
 
     @property
     def total(self) -> float:
-        """The epsilon of the group, rounded down."""
+        """The total epsilon, rounded down."""
         return self.balance().total
 
     @property
@@ -186,12 +184,12 @@ class Ledger:
 
     @property
     def remaining(self) -> float:
-        """What is left of epsilon, rounded down: a charge of this much fits."""
+        """The remaining epsilon, rounded down: a charge of this size fits."""
         return self.balance().remaining
 
     @property
     def total_delta(self) -> float:
-        """The delta of the group, rounded down."""
+        """The total delta, rounded down."""
         return self.balance().total_delta
 
     @property
@@ -201,11 +199,11 @@ class Ledger:
 
     @property
     def remaining_delta(self) -> float:
-        """What is left of delta, rounded down."""
+        """The remaining delta, rounded down."""
         return self.balance().remaining_delta
 
     def find(self, question: str, *, dataset: str) -> Entry | None:
-        """Return the entry of exactly this question about this dataset, if it was charged."""
+        """Return the entry of exactly this question about this dataset, or None."""
         with self._connection() as connection:
             row = _find(connection, dataset, question)
         return None if row is None else _entry(row)
@@ -216,19 +214,19 @@ class Ledger:
         return None if entry is None else entry.answer
 
     def check(self, question: str, epsilon: float, delta: float = 0.0, *, dataset: str) -> None:
-        """Raise what :meth:`spend` would raise now; nothing is written."""
+        """Raise the error that :meth:`spend` would raise now; write nothing."""
         with self._connection() as connection:
             self._price(connection, (dataset, question), epsilon, delta)
 
     def spend(self, question: str, epsilon: float, delta: float = 0.0, *, dataset: str) -> None:
-        """Charge a question, durably; one that was charged before costs nothing.
+        """Charge a question durably; charging it again costs nothing.
 
         Raises
         ------
         BudgetError
-            If the charge does not fit; nothing is written.
+            If the budget is too small; nothing is written.
         LedgerError
-            If the question was charged with a smaller loss, or the file cannot be used.
+            If the question was charged a smaller amount before, or the file cannot be used.
         """
         with self._connection() as connection:
             price = self._price(connection, (dataset, question), epsilon, delta)
@@ -243,17 +241,17 @@ class Ledger:
                     price,
                 )
 
-    def settle(self, question: str, draw: Callable[[], str], *, dataset: str) -> Entry:
-        """Return the entry of a charged question with its one answer, drawn if there is none yet.
+    def draw_once(self, question: str, draw: Callable[[], str], *, dataset: str) -> Entry:
+        """Return the entry of a charged question with its answer, drawn now if there is none.
 
-        ``draw`` draws the noise and returns the answer, a JSON text. It must not use the ledger,
-        which is locked meanwhile, nor show its draw to anybody; the length of the text should not
-        depend on the draw, since a disk that is nearly full refuses the longer ones.
+        ``draw`` draws the noise and returns the answer as JSON text. It must not use the ledger,
+        which is locked meanwhile, and must not show its draw. The length of the text should not
+        depend on the draw, since a nearly full disk would refuse longer texts.
         """
-        # The charge pays for one draw that leaves this method. The lock is held from the look at
-        # the entry until the draw is stored, so that a second process waits and then finds the
-        # answer. If draw() raises, the commit fails or the process dies, its draw is gone. Nobody
-        # has seen that one, so the question, still charged, may be drawn again for free.
+        # The charge pays for one draw that leaves this method. The lock is held from reading the
+        # entry until the draw is stored, so a second process waits and then finds the answer. If
+        # draw() raises, the commit fails or the process dies, the draw is lost. Nobody has seen it,
+        # so the question, still charged, may be drawn again for free.
         with locked(self.path) as alone:
             with self._transaction() as connection:
                 row = _find(connection, dataset, question)
@@ -261,41 +259,41 @@ class Ledger:
                 raise LedgerError(
                     f"question {safe_repr(question)}",
                     "it was never charged",
-                    "call spend before settle",
+                    "call spend before draw_once",
                 )
             if row.answer is None:
                 unseen = _Unseen(draw)
                 if not alone():
-                    reason = "somebody deleted its lock file meanwhile, so nothing was released"
-                    raise LedgerError(str(self.path), reason, "ask again, which is free")
+                    reason = "its lock file was deleted meanwhile, so nothing was released"
+                    raise LedgerError(str(self.path), reason, "try again, which is free")
                 with self._transaction() as connection:
-                    # Answers are never overwritten, and what is not a text is none.
+                    # Answers are never overwritten, and must be text.
                     update = "UPDATE entries SET answer = ?1, answered_at = ?2 WHERE id = ?3"
                     update += " AND answer IS NULL AND typeof(?1) = 'text'"
                     stored = connection.execute(update, (unseen.text, _now(), row.id))
                     if stored.rowcount != 1:
-                        raise LedgerError("draw", "it returned no text", "return a JSON text")
-        # Read back only after the commit: until then nothing that can be printed holds the draw.
+                        raise LedgerError("draw", "it did not return a text", "return JSON text")
+        # Read back after the commit: until then no printable object holds the draw.
         entry = self.find(question, dataset=dataset)
         if entry is None or entry.answer is None:
-            raise LedgerError(str(self.path), "another file took its place just now", RESTORE)
+            raise LedgerError(str(self.path), "the file was replaced meanwhile", RESTORE)
         return entry
 
     def history(self) -> list[Entry]:
-        """Return every charged question, the oldest first."""
+        """Return every charged question, oldest first."""
         with self._connection() as connection:
             rows = connection.execute(f"{SELECT} ORDER BY id").fetchall()
         return [_entry(_Row(*row)) for row in rows]
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Run one transaction, with the ledger locked."""
+        """Run one transaction on the locked ledger."""
         with locked(self.path), self._transaction() as connection:
             yield connection
 
     @contextmanager
     def _transaction(self, create: Units | None = None) -> Iterator[sqlite3.Connection]:
-        """Run one transaction on a file that adds up and has forgotten nothing."""
+        """Run one transaction on a file that is consistent and not outdated."""
         with transaction(self.path, create) as connection:
             self._verify(connection)
             yield connection
@@ -303,19 +301,19 @@ class Ledger:
         self._seen = seen
 
     def _verify(self, connection: sqlite3.Connection) -> None:
-        """Refuse a file whose entries do not add up, or that held more before."""
+        """Refuse a file whose entries do not add up, or that had more entries before."""
         kept = connection.execute("SELECT spent, spent_delta, charges FROM budget").fetchone()
         found = _sums(connection)
         if kept is not None and kept != found:
-            reason = "its charges do not add up to what it has noted: it was changed from outside"
+            reason = "its charges do not add up to its recorded sum, so it was changed from outside"
             raise LedgerError(str(self.path), reason, RESTORE)
         if any(now < before for now, before in zip(found, self._seen, strict=True)):
-            raise LedgerError(str(self.path), "an older copy has taken its place", RESTORE)
+            raise LedgerError(str(self.path), "it was replaced by an older copy", RESTORE)
 
     def _price(
         self, connection: sqlite3.Connection, key: tuple[str, str], epsilon: float, delta: float
     ) -> Units | None:
-        """Return the units to charge, None if that was done before, or refuse."""
+        """Return the units to charge, None if they are charged already, or refuse."""
         price = Units(math.ceil(_units(epsilon)), math.ceil(_units_delta(delta)))
         found = _find(connection, *key)
         if found is None:
@@ -323,27 +321,27 @@ class Ledger:
             self._fit(connection, "delta", price.delta, UNIT_DELTA)
             return price
         if found.units < price.epsilon or found.units_delta < price.delta:
-            was = f"{_up(found.units, UNIT)!r}"
+            was = _short(_up(found.units, UNIT))
             if found.units_delta or price.delta:
-                was += f" and delta {_up(found.units_delta, UNIT_DELTA)!r}"
+                was += f" and delta {_short(_up(found.units_delta, UNIT_DELTA))}"
             raise LedgerError(
-                f"epsilon = {epsilon!r}" + (f", delta = {delta!r}" if delta else ""),
-                f"this question was charged {was}",
-                "ask it with that epsilon, or word the question otherwise",
+                f"epsilon = {_short(epsilon)}" + (f", delta = {_short(delta)}" if delta else ""),
+                f"this question was already charged {was}",
+                "use that epsilon, or change the question",
             )
         return None
 
     def _fit(self, connection: sqlite3.Connection, which: str, price: int, unit: int) -> None:
-        """Refuse a charge that does not fit into what is left."""
+        """Refuse a charge that exceeds the remaining budget."""
         total, spent = (getattr(amount, which) for amount in _amounts(connection))
         if price <= total - spent:
             return
         rest = (total - spent) / unit
-        remedy = "read answers in its history, for free"
+        remedy = "read earlier answers in its history, which is free"
         if rest > LEAST_REST * total / unit:
             remedy = f"pass at most {format_floor(rest)}"
         if which == "delta" and not total:
-            remedy = with_code("pass `delta=0`, or make a ledger with a delta")
+            remedy = with_code("pass `delta=0`, or use a ledger with a delta")
         raise BudgetError(
             f"{which} = {price / unit:.6g}",
             f"the ledger {self.path} has spent {spent / unit:.6g} of {total / unit:.6g}",
@@ -351,7 +349,7 @@ class Ledger:
         )
 
     def __reduce__(self) -> tuple[type[Ledger], tuple[str]]:
-        # Through __init__: on another machine the same path may be a network drive.
+        # Unpickle through __init__: on another machine the path may be a network drive.
         return type(self), (str(self.path),)
 
     def __repr__(self) -> str:
@@ -366,13 +364,17 @@ class Ledger:
         return f"Ledger({str(self.path)!r}, spent {amounts})"
 
 
-def _other_total(which: str, asked: object, path: object, stored: float) -> LedgerError:
+def _other_total(which: str, given: object, path: object, stored: float) -> LedgerError:
     return LedgerError(
-        f"{which} = {asked!r}",
-        f"the ledger {path} has a total of {stored!r}",
-        f"open it without {which} (dpmic ledger show), or make another for other people: the "
-        "budget of a group is fixed once",
+        f"{which} = {_short(given)}",
+        f"the ledger {path} has a total of {stored:.9g}, which cannot be changed",
+        "pass that total, or choose another file for another group of people",
     )
+
+
+def _short(amount: object) -> str:
+    """Write an amount exactly, and 1 as 1."""
+    return repr(amount).removesuffix(".0")
 
 
 def _units(epsilon: object) -> Fraction:
@@ -384,42 +386,41 @@ def _units_delta(delta: object) -> Fraction:
 
 
 def _total(epsilon: object, delta: object) -> Units:
-    """Return a total in units, rounded down; an integer of SQLite's has 63 bits and a sign."""
+    """Return a total in units, rounded down; SQLite's integers have 63 bits and a sign."""
     units = math.floor(_units(epsilon))
     if not 0 < units < 2**63:
         raise ParameterError(
-            f"epsilon = {epsilon!r}", "a ledger holds 2**-50 to 8192", "pass another total"
+            f"epsilon = {epsilon!r}", "a total lies between 2**-50 and 8192", "pass another total"
         )
     share = math.floor(_units_delta(delta))
     if delta and not share:
         raise ParameterError(
-            f"delta = {delta!r}", "a ledger holds 0, or 2**-62 and more", "pass another delta"
+            f"delta = {delta!r}", "a total delta is 0, or at least 2**-62", "pass another delta"
         )
     return Units(units, share)
 
 
 def _down(units: int, unit: int) -> float:
-    """Return units as the largest number that is not above them."""
+    """Return units as a float, rounded down."""
     nearest = units / unit
-    # Both exact: a product with a power of two, and comparing a float with an integer.
+    # Multiplying by a power of two and comparing a float with an integer are both exact.
     return nearest if nearest * unit <= units else math.nextafter(nearest, 0)
 
 
 def _up(units: int, unit: int) -> float:
-    """Return units as the smallest number that is not below them."""
+    """Return units as a float, rounded up."""
     nearest = units / unit
     return nearest if nearest * unit >= units else math.nextafter(nearest, math.inf)
 
 
 def _amounts(connection: sqlite3.Connection) -> tuple[Units, Units]:
-    """Return the totals and the sums of all charges."""
-    # Without a total nothing fits.
+    """Return the totals and the sums of all charges; without a total, nothing can be spent."""
     total = "SELECT coalesce(sum(total), 0), coalesce(sum(total_delta), 0) FROM budget"
     return Units(*connection.execute(total).fetchone()), Units(*_sums(connection)[:2])
 
 
 def _sums(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Return the sums of all charges, of epsilon and of delta, and their number."""
+    """Return the sums of all epsilons and deltas, and the number of charges."""
     sums = "SELECT coalesce(sum(units), 0), coalesce(sum(units_delta), 0), count(*) FROM entries"
     found: tuple[int, int, int] = connection.execute(sums).fetchone()
     return found
@@ -442,7 +443,7 @@ SELECT = f"SELECT {', '.join(_Row._fields)} FROM entries"
 
 
 class _Unseen:
-    """A draw that is not stored yet; tracebacks that print variables show no more than this."""
+    """A draw that is not stored yet; tracebacks with variables show only this object."""
 
     __slots__ = ("text",)
 
@@ -453,10 +454,10 @@ class _Unseen:
 def _find(connection: sqlite3.Connection, dataset: str, question: str) -> _Row | None:
     """Return the entry of a question, or None if it was never charged."""
     for name, text in (("dataset", dataset), ("question", question)):
-        # SQLite takes no lone surrogates, which are left over from file names and broken files.
+        # SQLite accepts no lone surrogates, which undecodable file names contain.
         if not isinstance(text, str) or not re.fullmatch("[^\ud800-\udfff]+", text):
             raise ParameterError(
-                f"{name} = {safe_repr(text)}", "it is not a text", f"name the {name}"
+                f"{name} = {safe_repr(text)}", "it is not a valid text", f"pass a text as {name}"
             )
     where = f"{SELECT} WHERE dataset = ? AND question = ?"
     found = connection.execute(where, (dataset, question)).fetchone()

@@ -1,7 +1,7 @@
 """Noise: exact samplers, outputs on a fixed grid, no seed.
 
-All but :class:`Cube` is OpenDP's. The only module of ours that asks OpenDP for noise, or the
-operating system for entropy.
+All noise but :class:`Cube` comes from OpenDP. This is the only module of dpmic that asks OpenDP
+for noise or the operating system for entropy.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 GRID_EXPONENT = -40
 GRANULARITY = 2.0**GRID_EXPONENT
-"""Outputs are multiples of this: what floating point could betray is not published."""
+"""Outputs are multiples of this, so the last bits of floats cannot reveal anything."""
 
-_PLACES = 1 << -GRID_EXPONENT  # of the grid in [0, 1)
+_PLACES = 1 << -GRID_EXPONENT  # grid points in [0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Laplace:
 def calibrate(sensitivity: float, epsilon: float) -> Laplace:
     """Return the least noise whose privacy loss, by OpenDP's own map, is at most epsilon.
 
-    The map lies slightly above sensitivity / scale, because the value is rounded to the grid
-    first. The scale starts a billionth above the quotient, so that thirty releases at 0.1 fit
-    into a budget of 3 whatever their sum rounds to.
+    The map is slightly above sensitivity / scale, because the value is first rounded to the grid.
+    The scale starts a billionth above the quotient, so that thirty releases at 0.1 fit into a
+    budget of 3 however their sum is rounded.
     """
     return Laplace(*_private_enough(_measurement, sensitivity, epsilon))
 
@@ -57,7 +57,7 @@ def _measurement(scale: float) -> Any:
     """Return OpenDP's float Laplace measurement of one scale."""
     from opendp import domains, measurements, metrics, mod
 
-    mod.enable_features("contrib")  # process-global, and needed for every constructor
+    mod.enable_features("contrib")  # process-global; every constructor needs it
     return measurements.make_laplace(
         domains.atom_domain(T=float, nan=False),
         metrics.absolute_distance(T=float),
@@ -66,12 +66,12 @@ def _measurement(scale: float) -> Any:
     )
 
 
-# Several scores at once. ``sensitivity`` is then that of the vector, in the norm named.
+# Several scores at once: ``sensitivity`` is that of the vector, in the stated norm.
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceVector:
-    """Laplace noise of one scale for each of ``size`` scores."""
+    """Independent Laplace noise of one scale for each of ``size`` scores."""
 
     kind: ClassVar[Literal["laplace"]] = "laplace"
     delta: ClassVar[float] = 0.0
@@ -92,7 +92,7 @@ class LaplaceVector:
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Gaussian noise for each of ``size`` scores, at most (epsilon, delta)-DP together."""
+    """Independent Gaussian noise for ``size`` scores, (epsilon, delta)-DP together."""
 
     kind: ClassVar[Literal["gaussian"]] = "gaussian"
     scale: float
@@ -108,9 +108,9 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """Noise in the shape of a cube for ``size`` scores together (docs/proofs/cube-noise.md).
+    """Noise in the shape of a cube, for ``size`` scores together (docs/proofs/cube-noise.md).
 
-    A vector z of noise, in steps of the grid, has a probability proportional to
+    The probability of a noise vector z, in steps of the grid, is proportional to
     exp(-max abs(z_i) / steps): the K-norm mechanism of Hardt and Talwar for the cube.
     """
 
@@ -122,19 +122,19 @@ class Cube:
 
     @property
     def scale(self) -> float:
-        """The mean absolute noise of one score: that of Laplace noise of this scale."""
+        """The mean absolute noise of one score, which for Laplace noise is the scale."""
         return self.steps * GRANULARITY * (self.size + 1) / 2
 
     @property
     def quick(self) -> bool:
-        """Whether a radius is proposed a few times at most: about exp(size / (2 steps))."""
+        """Whether drawing a radius takes few proposals: about exp(size / (2 steps))."""
         return self.size <= 4 * self.steps
 
     def add(self, values: Sequence[float]) -> list[float]:
         """Return the values, rounded to the grid, with fresh noise."""
         _refuse_unfinite(values)
         if len(values) != self.size:
-            raise ArithmeticError(f"not {self.size} scores: nothing was released")
+            raise ArithmeticError(f"expected {self.size} scores; nothing was released")
         radius = _cube_radius(self.steps, self.size)
         moved = (_on_grid(v) + randbelow(2 * radius + 1) - radius for v in values)
         return [place / _PLACES for place in moved]
@@ -156,7 +156,7 @@ class TopK:
     size: int
 
     def choose(self, scores: Sequence[float]) -> list[int]:
-        """Return k different positions; OpenDP computes with the scores as exact fractions."""
+        """Return k different positions; OpenDP uses the scores as exact fractions."""
         _refuse_unfinite(scores)
         return list(map(int, _top_k(self.scale, self.k, self.size)(list(scores))))
 
@@ -167,7 +167,7 @@ class TopK:
 
 @dataclass(frozen=True, slots=True)
 class Geometric:
-    """Two-sided geometric noise, the Laplace of integers, for counts.
+    """Two-sided geometric noise for counts, the discrete Laplace distribution.
 
     P(noise = z) is proportional to exp(-abs(z) / scale).
     """
@@ -198,8 +198,8 @@ def calibrate_vector(sensitivity: float, epsilon: float, size: int) -> LaplaceVe
 def calibrate_gaussian(sensitivity: float, epsilon: float, delta: float, size: int) -> Gaussian:
     """Return the least Gaussian noise for a sensitivity in L2.
 
-    The loss is OpenDP's: zero-concentrated DP, then its own curve of epsilon over delta. No
-    formula gives the scale, so it is bracketed and bisected.
+    OpenDP computes the loss: zero-concentrated DP, converted by its curve of epsilon over delta. No
+    formula gives the scale, so it is found by bisection.
     """
     from opendp import combinators
 
@@ -222,7 +222,7 @@ def calibrate_cube(sensitivity: float, epsilon: float, size: int) -> Cube:
     """Return the least cube noise for a sensitivity in L-infinity, as :func:`calibrate`.
 
     Rounded scores move by at most D = ceil(sensitivity / granularity) steps, so the loss is
-    D / steps, with no error of floating point: it is rounded up once, where it is stated.
+    D / steps, exactly; it is rounded up once, to a float.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def calibrate_cube(sensitivity: float, epsilon: float, size: int) -> Cube:
 def calibrate_top_k(sensitivity: float, epsilon: float, k: int, size: int) -> TopK:
     """Return the sharpest selection for a sensitivity in L-infinity, as :func:`calibrate`.
 
-    Scores may rise and fall together, so they are not called monotonic: OpenDP's map is
+    Scores may rise and fall together, so they are not monotonic, and OpenDP's map is
     2 k sensitivity / scale.
     """
     found = _private_enough(lambda scale: _top_k(scale, k, size), sensitivity, epsilon, 2 * k)
@@ -250,7 +250,7 @@ def _private_enough(
 ) -> tuple[float, float]:
     """Return a scale whose loss is at most epsilon, and that loss, by OpenDP's own map.
 
-    The scale is a billionth or little more above ``times`` the sensitivity over epsilon.
+    The scale is about a billionth above ``times`` the sensitivity over epsilon.
     """
     step = 1e-9
     scale = times * sensitivity / epsilon * (1 + step)
@@ -261,16 +261,16 @@ def _private_enough(
 
 
 def _on_grid(value: float) -> int:
-    """Return floor(value / granularity + 1/2): the nearest place on the grid, halves upwards."""
+    """Return floor(value / granularity + 1/2): the nearest grid point; halves round up."""
     return math.floor(Fraction(value) * _PLACES + Fraction(1, 2))
 
 
 def _cube_radius(steps: int, size: int) -> int:
     """Draw r with a probability proportional to (2 r + 1)^size exp(-r / steps).
 
-    Of size + 1 geometric variables the sum is r with a probability proportional to
-    (r + 1) ... (r + size) exp(-r / steps). It is kept with probability
-    (2 r + 1)^size / ((2 r + 2) ... (2 r + 2 size)), which is close to 1 where steps exceed size.
+    The sum of size + 1 geometric variables is r with a probability proportional to
+    (r + 1) ... (r + size) exp(-r / steps). It is accepted with probability
+    (2 r + 1)^size / ((2 r + 2) ... (2 r + 2 size)), which is close to 1 if steps exceed size.
     """
     while True:
         r = sum(_geometric(steps) for _ in range(size + 1))
@@ -281,7 +281,7 @@ def _cube_radius(steps: int, size: int) -> int:
 def _geometric(steps: int) -> int:
     """Draw x = 0, 1, ... with a probability proportional to exp(-x / steps).
 
-    Algorithm 2 of Canonne, Kamath and Steinke (2020): x modulo steps, then how often it is full.
+    Algorithm 2 of Canonne, Kamath and Steinke (2020): x modulo steps, then the quotient.
     """
     rest = randbelow(steps)
     while not _survives(rest, steps):
@@ -304,9 +304,9 @@ def _survives(numerator: int, denominator: int) -> bool:
 
 
 def _refuse_unfinite(values: Sequence[float]) -> None:
-    """Stop NaN and infinity, to which OpenDP adds noise without a word."""
+    """Refuse NaN and infinity, to which OpenDP adds noise silently."""
     if not all(map(math.isfinite, values)):
-        raise ArithmeticError("a score is not finite: nothing was released")
+        raise ArithmeticError("a score is not finite; nothing was released")
 
 
 @lru_cache(maxsize=64)
@@ -354,12 +354,12 @@ def _vectors(size: int) -> Any:
     """Return OpenDP's domain of vectors of finite floats."""
     from opendp import domains, mod
 
-    mod.enable_features("contrib")  # process-global, and needed for every constructor
+    mod.enable_features("contrib")  # process-global; every constructor needs it
     return domains.vector_domain(domains.atom_domain(T=float, nan=False), size)
 
 
 def uniform(n: int) -> NDArray[np.float64]:
-    """Return n numbers of [0, 1) from the operating system's entropy, all alike."""
+    """Return n uniform numbers in [0, 1) from the entropy of the operating system."""
     places = np.frombuffer(os.urandom(8 * n), np.uint64) >> np.uint64(11)
     return places.astype(np.float64) * 2.0**-53
 
@@ -367,8 +367,8 @@ def uniform(n: int) -> NDArray[np.float64]:
 def shuffled(n: int) -> NDArray[np.int64]:
     """Return a uniformly random order of n records, for random tie-breaking.
 
-    It comes from the operating system's entropy. Keys are drawn again in the (never seen) case
-    that two agree, so that every order is equally likely.
+    It uses the entropy of the operating system. If two keys agree (which never happens in
+    practice) all are drawn again, so that every order is equally likely.
     """
     while True:
         keys = np.frombuffer(os.urandom(8 * n), np.uint64)

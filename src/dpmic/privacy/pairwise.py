@@ -1,7 +1,8 @@
-"""Private matrices: every pair's score under one total.
+"""Private matrices: the scores of all pairs under one guarantee.
 
-Replacing one person's rows changes each score by at most Delta, and all of them together get the
-smallest noise that hides it (``_joint_noise``). Proof: docs/proofs/screening-and-matrices.md.
+Replacing one person's rows changes each score by at most Delta. The scores together get the
+smallest noise that hides this change (``_joint_noise``). Proof:
+docs/proofs/screening-and-matrices.md.
 """
 
 from __future__ import annotations
@@ -59,21 +60,21 @@ def release_pairwise(
     allow_large_epsilon: bool = False,
     allow_noisy: bool = False,
 ) -> PairwiseRelease:
-    """Publish the MIC of every pair of columns under one differential privacy guarantee.
+    """Publish the MIC of every pair of columns, under differential privacy.
 
-    All pairs share epsilon, so the noise of each grows with their number. Where only the
-    strongest pairs matter, :func:`dpmic.screen` has far less noise.
+    All pairs share epsilon, so the noise grows with their number. If only the strongest pairs
+    matter, :func:`dpmic.screen` has far less noise.
 
     Parameters
     ----------
     table, bounds, epsilon, mechanism, axes, cap, B, c
         As for :func:`dpmic.screen`.
     delta : float
-        What probabilities may exceed exp(epsilon) times another by; 0 for pure privacy, else at
-        most 0.001 and below 1 / n. The noise is then Gaussian, unless noise that needs no delta is
-        smaller or within a hundredth of it: then none is spent.
+        The probability that the bound of epsilon fails: 0 for pure privacy, else at most 0.001 and
+        below 1 / n. The noise is then Gaussian, unless that reduces it by less than 1%: then no
+        delta is spent.
     target : str, optional
-        Release only the pairs of this column with others.
+        Publish only the pairs of this column with others.
     categories, missing, complete, person, rows_per_person
         As for :func:`dpmic.screen`.
     ledger, dataset, name, allow_large_epsilon, allow_noisy
@@ -82,8 +83,8 @@ def release_pairwise(
     Returns
     -------
     PairwiseRelease
-        ``published.matrix``, with NaN on the diagonal, which is not released. Pairs with a constant
-        column score 0 plus noise like any others.
+        ``published.matrix`` has the values, with NaN on the diagonal, which is not released. A pair
+        with a constant column gets 0 plus noise, like any other.
 
     Examples
     --------
@@ -121,13 +122,16 @@ def prepare(
     target: str | int | None = None,
     **scored: Any,
 ) -> PairwiseQuery:
-    """Fix everything about a matrix from what is public; ``scored`` are PairOptions."""
+    """Prepare the query for a matrix, from public facts alone; ``scored`` are PairOptions."""
+    if terms.by is not None:
+        reason = "all pairs of every group would have too much noise"
+        raise ParameterError("by", reason, with_code("use `dpmic.screen`, or leave it out"))
     options = PairOptions(**scored)
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     noises = calibrate(found, terms, options, len(found.pairs), delta)
     added = of_value(noises.noise)
     if not terms.allow_noisy and hides(added):
-        remedy = _remedy(found, terms.epsilon, noises.asked_delta)
+        remedy = _remedy(found, terms.epsilon, noises.allowed_delta)
         refuse_noisy_value(added, terms.allow_noisy, remedy)
     remind_of_bounds()
     return PairwiseQuery(
@@ -142,20 +146,20 @@ def prepare(
 
 @dataclass(frozen=True)
 class MatrixNoise:
-    """What scores the pairs, and the noise of all of them."""
+    """The mechanism of the pairs, and their joint noise."""
 
     mechanism: FixedGridMechanism
     setting: CalibratedLaplace
-    asked_delta: float
+    allowed_delta: float
     noise: JointNoise
 
 
 def calibrate(
     table: Table | Records, terms: Terms, options: PairOptions, count: int, delta: float
 ) -> MatrixNoise:
-    """Return the noise of a matrix: only public facts of the table are looked at."""
+    """Return the noise of a matrix, from public facts alone."""
     allowed = _delta(delta, table.n)
-    # Which grids are best depends on the noise, which is proportional to Delta.
+    # The best grids depend on the noise, which is proportional to Delta.
     relative = of_value(least_noise(1.0, count, terms.epsilon, allowed)).mean
     mechanism, setting = options.calibrated(table, terms, 1 / relative)
     least = least_noise(setting.sensitivity, count, terms.epsilon, allowed)
@@ -164,44 +168,44 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PairwiseQuery(_pairs.TableQuery[PairwiseRelease]):
-    """The MIC of every pair; ``asked_delta`` is what was allowed, not what it costs."""
+    """A query for the MIC of every pair; ``allowed_delta`` may be more than its cost."""
 
-    asked_delta: float
+    allowed_delta: float
     noise: JointNoise
 
     result = PairwiseRelease
 
     @property
     def epsilon(self) -> float:
-        """What all pairs cost together."""
+        """The cost of all pairs together."""
         return self.noise.epsilon
 
     @property
     def delta(self) -> float:
-        """What all pairs cost together."""
+        """The delta of all pairs together."""
         return self.noise.delta
 
     @property
     def noise_in_words(self) -> str:
-        """What the noise of a value means."""
+        """The noise of a value in words."""
         return noise_in_words(of_value(self.noise))
 
     @property
     def publishes(self) -> str:
-        """What would be published."""
+        """What the query publishes."""
         return f"the MIC of all {len(self.table.pairs)} pairs"
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def key_facts(self) -> dict[str, Any]:
         """The options of a matrix."""
-        return {**super().asked, "mechanism": "pairwise", "delta": self.asked_delta}
+        return {**super().key_facts, "mechanism": "pairwise", "delta": self.allowed_delta}
 
     def draw(self, scores: Sequence[float]) -> list[float]:
         """Add noise and clip: the only step from private to public."""
         return [min(max(value, 0.0), 1.0) for value in self.noise.add(scores)]
 
     def publish(self, exact: Sequence[float]) -> PairwiseRelease:
-        """Return the noisy scores with everything that is public."""
+        """Return the noisy scores with all public facts."""
         values = self.draw(exact)
         estimates = self.setting.calibration.estimate(values, of_value(self.noise).mean)
         return PairwiseRelease(
@@ -216,27 +220,27 @@ class PairwiseQuery(_pairs.TableQuery[PairwiseRelease]):
 
 
 def _delta(delta: object, n: int) -> float:
-    """Check delta against n: publishing one record in full must not be allowed."""
+    """Check delta against n: it must not allow publishing one record in full."""
     chance = _validate.real(delta, "delta")
     if chance == 0:
         return 0.0
     if not LEAST_DELTA <= chance <= MOST_DELTA:
         raise ParameterError(
             f"delta = {delta!r}",
-            f"it is a probability of at most {MOST_DELTA:g}",
+            f"delta must lie between {LEAST_DELTA:g} and {MOST_DELTA:g}, or be 0",
             with_code("pass `delta=1e-6`, or 0 for pure privacy"),
         )
     if chance * n >= 1:
         raise ParameterError(
             f"delta = {delta!r} with n = {n}",
-            "at 1 / n or more, publishing one record in full would be allowed",
+            "a delta of 1 / n or more would allow publishing one record in full",
             "pass a much smaller delta, or 0 for pure privacy",
         )
     return chance
 
 
 def _remedy(table: _pairs.Table, epsilon: float, delta: float) -> str:
-    """Say what makes the noise smaller, of what was not done yet."""
+    """Return the remaining ways to reduce the noise."""
     ways = ["fewer columns"]
     if table.target is None:
         ways.append("`target=...`")

@@ -1,4 +1,4 @@
-"""What releases would err by, before anything is spent: from n, epsilon and stored tables alone."""
+"""The expected error of releases, from n, epsilon and stored simulations alone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
 from dpmic.privacy._auto import of_least_error
 from dpmic.privacy._guards import open_privately, private
+from dpmic.privacy._laplace import CappedLaplace
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
 from dpmic.privacy.query import Terms, checked_rows
 from dpmic.privacy.release import MECHANISMS
+from dpmic.privacy.sensitivity import MAX_CAPPED_N
 from dpmic.privacy.table_plan import plan_table
 from dpmic.results.plan import Expected, Plan, Quantity, TablePlan
 from dpmic.statistics import sources
@@ -24,7 +26,7 @@ __all__ = ["plan"]
 
 MOST_N = 2**40
 MOST_ERROR = 0.5
-"""The constant 0.5 is never off by more."""
+"""The error of the constant 0.5 is never larger."""
 SQUARE = ((0.0, 1.0), (0.0, 1.0))  # the noise does not depend on the bounds
 
 
@@ -63,42 +65,43 @@ def plan(
     rows_per_person: int = 1,
     allow_large_epsilon: bool = False,
 ) -> Plan | TablePlan:
-    """Tell how far releases would be from MIC*, or what n or epsilon a target error needs.
+    """Return the expected error of releases, or the n or epsilon for a target error.
 
-    Give two of ``n``, ``epsilon`` and ``error``; or ``n``, ``epsilon`` and ``candidates``, the
-    number of pairs of a screening or a matrix. Nothing is spent and no data are looked at:
-    errors come from simulations of default releases, on 189 relationships of all strengths with
-    known bounds. Data that fill little of their bounds err more.
+    Give exactly two of ``n``, ``epsilon`` and ``error``; or ``n``, ``epsilon`` and ``candidates``,
+    the number of pairs of a screening or a matrix. Nothing is spent and no data are read: errors
+    come from simulations of default releases, on 189 relationships of all strengths with known
+    bounds. The error is larger if the data fill little of their bounds.
 
     Parameters
     ----------
     n : int, table or stream, optional
-        The number of records; or what :func:`dpmic.screen` takes, whose records are counted.
+        The number of records, or a table whose records are counted, as for :func:`dpmic.screen`.
     epsilon : float, optional
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     error : float, optional
-        The target: the expected distance from MIC*, at most 0.5.
+        The target for the expected distance from MIC*, at most 0.5.
     candidates : int, optional
         The number of pairs of a table: d (d - 1) / 2 for d columns, d - 1 with a target.
     top : int, optional
-        Of the candidates so many are selected, by :func:`dpmic.screen`. Without it all are
-        published, by :func:`dpmic.release_pairwise`.
+        The number of pairs that :func:`dpmic.screen` selects. Without it all pairs are published,
+        as by :func:`dpmic.release_pairwise`.
     delta : float
         As for :func:`dpmic.release_pairwise`.
     of : {"value", "estimate"}
-        Whether the error is that of a published value or of its estimate.
+        The error of a published value, or of its estimate of MIC*.
     rows_per_person : int
-        How many rows one person may have; counts as epsilon divided by it.
+        The most rows of one person; m rows need m times the epsilon.
     allow_large_epsilon : bool
         Allow epsilon above 10 (weak protection).
 
     Returns
     -------
     Plan
-        A row for each mechanism: ``plan["capped-laplace"].value``. The note of one says that the
-        default, ``mechanism="auto"``, takes it.
+        A row for each mechanism: ``plan["capped-laplace"].value`` is its expected error. A note
+        marks the default, ``mechanism="auto"``.
     TablePlan
-        With ``candidates``: the noise and the error of a value, and the chance of a strong pair.
+        With ``candidates``: the noise and the expected error of a value, and the chance that a
+        strong pair is selected.
 
     Examples
     --------
@@ -115,8 +118,8 @@ def plan(
     if candidates is not None:
         terms = _terms(n, epsilon, error, rows_per_person, allow_large_epsilon)
         kind = cast(Quantity, _validate.choice(of, "of", Quantity))
-        asked: dict[str, Any] = {"candidates": candidates, "top": top, "delta": delta}
-        return plan_table(_records(n), terms, of=kind, **asked)
+        pairs: dict[str, Any] = {"candidates": candidates, "top": top, "delta": delta}
+        return plan_table(_records(n), terms, of=kind, **pairs)
     _refuse_without_candidates(top, delta)
     large = bool(allow_large_epsilon)
     given = _Given(
@@ -144,12 +147,12 @@ def plan(
 
 
 _Place = tuple[int | None, float | None, str]
-"""Where errors are read off, n and epsilon, with a remark; or why nowhere."""
+"""The n and epsilon at which to read the error, with a remark; None if there is none."""
 
 
 @dataclass(frozen=True)
 class _Given:
-    """Two of n, epsilon and error; ``epsilon`` is for all rows of a person."""
+    """Two of n, epsilon and error; ``epsilon`` covers all rows of a person."""
 
     n: int | None
     epsilon: float | None
@@ -159,30 +162,34 @@ class _Given:
     allow_large: bool
 
     def check(self, surfaces: Iterable[Surface]) -> None:
-        """Refuse other than two of them, and what no table knows anything of."""
+        """Refuse anything but two of them, and values that were not simulated."""
         given = {"n": self.n, "epsilon": self.epsilon, "error": self.error}
         named = [name for name, value in given.items() if value is not None]
         if len(named) != 2:
             raise ParameterError(
-                " and ".join(named) or "nothing", "two make a plan", "give two of n, epsilon, error"
+                ", ".join(named) or "no option",
+                "a plan needs exactly two of n, epsilon and error",
+                with_code("pass two of `n=5000`, `epsilon=1` and `error=0.05`"),
             )
         gaps = [self._gap(surface) for surface in surfaces]
         if all(gaps):
             raise min((gap for gap in gaps if gap), key=str)
 
     def row(self, mechanism: str, surface: Surface) -> Expected:
-        """Return what is known of one mechanism: the place, the errors there, and the curve."""
+        """Return the row of one mechanism: n, epsilon, the errors there, and the curve."""
         n, epsilon, note = self._place(surface)
         found: dict[str, Any] = dict.fromkeys(("scale", *expected.QUANTITIES))
-        if n is not None and epsilon is not None and not self._gap(surface):
+        if mechanism == CappedLaplace.name and n is not None and n > MAX_CAPPED_N:
+            note = f"it is proved for at most {MAX_CAPPED_N:,} records"
+        elif n is not None and epsilon is not None and not self._gap(surface):
             found = asdict(surface.at(n, epsilon / self.rows))
             made = _made(mechanism, epsilon, self.rows)
             setting = made.setting(n)
             found["scale"] = setting.noise.scale
             chosen = of_least_error(n, epsilon / self.rows) == mechanism
-            default = "what `mechanism='auto'` takes here" if chosen else ""
+            default = "the default here (`mechanism='auto'`)" if chosen else ""
             remarks = default, surface.beyond(n, epsilon / self.rows), self._blind(found)
-            unit = "the scale of its noise is in counts of records" if made.counts else ""
+            unit = "its noise scale is a number of records" if made.counts else ""
             notes = (note, *remarks, _refused(made, setting), unit)
             note = with_code("; ".join(filter(None, notes)))
         return Expected(
@@ -196,15 +203,15 @@ class _Given:
         )
 
     def _gap(self, surface: Surface) -> ParameterError | None:
-        """Return why a table knows nothing: less was not simulated, and would err more."""
+        """Return the refusal of an n or epsilon below the simulated range."""
         n, epsilon = int(surface.n[0]), float(surface.epsilon[0])
         if self.n is not None and self.n < n:
-            reason = f"fewer than {n} records were not simulated"
-            return ParameterError(f"n = {self.n}", reason, f"pass n of {n} or more")
+            reason = f"the simulations start at n = {n}"
+            return ParameterError(f"n = {self.n}", reason, f"pass at least {n} records")
         if self.epsilon is not None and self.epsilon / self.rows < epsilon:
             each = " for each row of a person" if self.rows > 1 else ""
-            reason = f"less than {epsilon:g}{each} was not simulated"
-            remedy = f"pass epsilon of {epsilon * self.rows:g} or more"
+            reason = f"the simulations start at epsilon = {epsilon:g}{each}"
+            remedy = f"pass at least {epsilon * self.rows:g}"
             return ParameterError(f"epsilon = {self.epsilon:g}", reason, remedy)
         return None
 
@@ -222,9 +229,9 @@ class _Given:
         note = ""
         if n is None:
             last, least = surface.along_n(self.of, epsilon / self.rows)[-1]
-            note = f"no n up to {last:,.0f} reaches it; there the error is {least:.3g}"
+            note = f"no n up to {last:,.0f} reaches the target; the error there is {least:.3g}"
         elif n == surface.n[0]:
-            note = f"fewer than {n} records were not simulated"
+            note = f"the simulations start at n = {n}"
         return n, epsilon, note
 
     def _least_epsilon(self, surface: Surface, error: float, n: int) -> _Place:
@@ -232,21 +239,22 @@ class _Given:
         if each is None:
             last, least = surface.along_epsilon(self.of, n)[-1]
             last *= self.rows
-            return n, None, f"no epsilon reaches it; even at {last:g} the error is {least:.3g}"
+            return n, None, f"no epsilon reaches the target; at {last:g} the error is {least:.3g}"
         epsilon = each * self.rows
         if epsilon > _validate.MAX_EPSILON and not self.allow_large:
             needed = format_ceil(epsilon)
-            return n, None, f"it takes epsilon = {needed}, above {_validate.MAX_EPSILON}"
-        note = f"less than {epsilon:g} was not simulated" if each == surface.epsilon[0] else ""
+            return n, None, f"the target needs epsilon = {needed}, above {_validate.MAX_EPSILON}"
+        smallest = each == surface.epsilon[0]
+        note = f"the simulations start at epsilon = {epsilon:g}" if smallest else ""
         return n, epsilon, note
 
     def _blind(self, found: dict[str, Any]) -> str:
-        """Say where always guessing 0.5 would be better."""
+        """Note that always guessing 0.5 would be better, if so."""
         worse = found[self.of] > expected.constant()[0]
-        return f"its {self.of} would err more than always guessing 0.5" if worse else ""
+        return f"always guessing 0.5 would err less than its {self.of}" if worse else ""
 
     def _curve(self, surface: Surface, last: float | None) -> tuple[tuple[float, float], ...]:
-        """Return the error against n where that is sought, else against epsilon up to the last."""
+        """Return the error against n if n is sought, else against epsilon up to ``last``."""
         if self.n is None:
             assert self.epsilon is not None
             return tuple(surface.along_n(self.of, self.epsilon / self.rows))
@@ -258,36 +266,36 @@ class _Given:
 
 
 def _records(n: Any) -> int:
-    """Return the number of records, counted where data were passed."""
+    """Return the number of records, counted if data were passed."""
 
     def counted() -> object:
         if len(getattr(n, "shape", ())) == 2:
             return sources.find_all(n).n
         counting = sources.counting(n)
-        return n if counting is None else counting.n  # numbers, and mistakes
+        return n if counting is None else counting.n  # a number, or a mistake
 
     return _validate.integer(open_privately(counted), "n", least=1, most=MOST_N)
 
 
 def _terms(n: Any, epsilon: float | None, error: object, rows: int, large: bool) -> Terms:
-    """Check what a plan of a table needs besides its pairs."""
+    """Check the terms of a table's plan."""
     if n is None or epsilon is None or error is not None:
         raise ParameterError(
             "candidates",
-            "a table is planned for one n and one epsilon",
-            "pass both, and no target error",
+            "the plan of a table needs n and epsilon",
+            "pass both, and leave out the target error",
         )
     return Terms(epsilon=epsilon, rows_per_person=rows, allow_large_epsilon=bool(large))
 
 
 def _refuse_without_candidates(top: object, delta: object) -> None:
-    """Refuse options of tables where there is none."""
+    """Refuse options of tables if there is none."""
     for name, value in (("top", top), ("delta", delta or None)):
         if value is not None:
             raise ParameterError(
                 f"{name} = {safe_repr(value)}",
-                "it is about a table, and it is not known how many pairs that has",
-                with_code("pass `candidates=36`, the number of pairs, too"),
+                "it applies to tables, and the number of pairs is not known",
+                with_code("pass `candidates=36` too, the number of pairs"),
             )
 
 
@@ -297,7 +305,7 @@ def _target(error: object) -> float:
     if not 0 < target <= MOST_ERROR:
         raise ParameterError(
             f"error = {error!r}",
-            f"it is a distance from MIC*; that of guessing {MOST_ERROR:g} is never larger",
+            f"guessing {MOST_ERROR:g} is never further from MIC*",
             f"pass a number above 0 and at most {MOST_ERROR:g}",
         )
     return target
@@ -314,9 +322,9 @@ def _made(mechanism: str, epsilon: float, rows: int) -> Mechanism:
 
 
 def _refused(mechanism: Mechanism, setting: CalibratedMechanism) -> str:
-    """Say where a release would be refused for its noise."""
+    """Note that a release would be refused for its noise, if so."""
     try:
         mechanism.refuse_noisy(setting)
     except ParameterError:
-        return "so noisy a release is refused unless you pass `allow_noisy=True`"
+        return "refused as too noisy unless you pass `allow_noisy=True`"
     return ""

@@ -1,10 +1,10 @@
-"""One query: what is asked, whose privacy it costs, how much, and in which order it runs.
+"""The private query: what it publishes, whose privacy it protects, its cost, and how it runs.
 
-Every private call is prepared from public facts alone (names, n, options, and identifiers of
-people, to bound contributions) into an immutable :class:`Query`, and then run: ask the ledger,
-check, read, charge, compute, draw, store. What can be refused is refused before a value is read,
-bad values before budget is spent, and budget is spent before noise is drawn
-(docs/decisions/0006). What a person consents to is the object that runs.
+Every private call is first prepared from public facts (names, n, options, and identifiers of people
+to bound contributions) as an immutable :class:`Query`. Then it runs: ask the ledger, check, read,
+charge, compute, draw, store. Options are refused before a value is read, bad values before the
+budget is charged, and the budget is charged before noise is drawn (docs/decisions/0006). The object
+that a person consents to is the object that runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpmic._format import format_ceil
 from dpmic.data import Source, find, first_rows, series_name
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.privacy._gaps import Gaps, Size
-from dpmic.privacy._guards import depth_of_caller, open_privately, private
+from dpmic.privacy._guards import depth_of_caller, open_privately, private, without_reminder
 from dpmic.privacy.ledger import Entry, Ledger
 from dpmic.results import PrivacyUnit, Published
 from dpmic.statistics.sources import Counting, Found
@@ -35,6 +35,7 @@ __all__ = [
     "checked_rows",
     "padded",
     "private",
+    "without_reminder",
 ]
 
 Chosen = TypeVar("Chosen", Source, Source | Counting)
@@ -43,35 +44,34 @@ Result = TypeVar("Result", bound=Published)
 LEAST_EPSILON = 1e-9
 
 TERMS = ("epsilon", "rows_per_person", "allow_large_epsilon", "allow_noisy")
-"""The terms that a mechanism shares with all private calls."""
+"""The terms that are also options of a mechanism."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What every private call takes, checked: how much privacy, whose rows, from which budget.
+    """The checked options of every private call: privacy loss, privacy unit, rules, budget.
 
     Attributes
     ----------
     epsilon : float
-        The privacy loss that was asked for; what a query costs lies a billionth below.
+        The requested privacy loss; the cost of a query is a billionth less.
     person : str, array-like or None
-        Who each row belongs to: a column's name, or the identifiers.
+        The person of each row: the name of a column, or the identifiers.
     rows_per_person : int
-        How many rows of a person are used, or may exist where nobody can tell people apart.
+        The rows of a person that are used or, without identifiers, the most that a person has.
     missing, complete
-        What becomes of missing values: "refuse", "drop" with the share of complete records that is
-        promised, "scatter", or a value for each column. Checked, they are ``gaps``.
+        The rule for missing values: "refuse", "drop" with the promised share of complete records,
+        "scatter", or a value for each column. ``gaps`` is the checked rule.
     categories : mapping or None
-        The values that nominal columns can have.
+        The possible values of nominal columns.
     by, at_least
-        A column whose categories are groups, each published by itself, and how many people are
-        promised to be in each.
+        A column whose categories form groups, and the promised size of each group.
     promised : int or None
-        In the terms of one group: how many people are promised to be in it.
+        In the terms of one group: its promised size.
     ledger, dataset, name
-        Where it is charged, for which data, and a deprecated name of the question.
+        The ledger to charge, the name of the data, and a deprecated name of the question.
     allow_large_epsilon, allow_noisy : bool
-        Whether weak protection, and answers that noise hides, are allowed.
+        Allow weak protection, and values that noise hides.
     """
 
     epsilon: float
@@ -96,25 +96,25 @@ class Terms:
         rows = checked_rows(self.rows_per_person)
         Gaps.checked(self.missing, self.complete)
         if self.at_least is not None and self.by is None:
-            reason = "it is the size of groups, and there are none"
-            raise ParameterError("at_least", reason, with_code("pass `by=...`"))
+            reason = "it is the size of groups, but there are none"
+            raise ParameterError("at_least", reason, with_code("pass `by=...` too"))
         object.__setattr__(self, "ledger", ledger)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "rows_per_person", rows)
 
     @property
     def gaps(self) -> Gaps:
-        """What becomes of missing values."""
+        """The rule for missing values."""
         return Gaps.checked(self.missing, self.complete)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of columns that a file has as text: of people, categories and groups."""
+        """The names of columns to read as text: people, categories and groups."""
         named = (self.person, *(self.categories or ()), self.by)
         return tuple(dict.fromkeys(name for name in named if isinstance(name, str)))
 
     def columns(self, *columns: Any, data: Any) -> Bounded[Source]:
-        """Find columns in memory, with bounded contributions, all of which count."""
+        """Find columns in memory and bound contributions; no record may be dropped."""
         roles = ("x", "y")[: len(columns)]
         found = open_privately(lambda: find(*columns, data=data, roles=roles))
         open_privately(lambda: found.n)
@@ -124,9 +124,9 @@ class Terms:
         return kept
 
     def bounded(self, source: Chosen, data: Any) -> Bounded[Chosen]:
-        """Bound contributions: keep the first rows of each person, and name the identifiers.
+        """Bound contributions: keep the first rows of each person.
 
-        Without identifiers nothing is left out: the caller answers for the number of rows.
+        Without identifiers all rows are kept: the caller promises the number per person.
         """
         if isinstance(source, Counting):
             self._refuse_parts()
@@ -142,41 +142,41 @@ class Terms:
         if data is not None:
             return Bounded(kept, str(self.person), size)
         name = series_name(self.person)
-        # A ledger must tell this query from the same one about other units.
+        # The query key must distinguish this query from the same one about other units.
         return Bounded(replace(kept, named=kept.named and bool(name)), name or "person", size)
 
     def _size(self, people: int, rows: int) -> Size:
-        """Return what is public of so many people, each with a row at least."""
+        """Return the public size of data about this many people, each with at least one row."""
         filtered = self.promised is not None
         n = people if self.promised is None else self.promised
         return Size(n, self.gaps.promised(n), people * rows, self.gaps.dropped, filtered)
 
     def _refuse_parts(self) -> None:
-        """Refuse what needs all records in memory."""
+        """Refuse options that need all records in memory."""
         if self.gaps.rule != "refuse":
             raise ParameterError(
                 f"missing = {safe_repr(self.missing)}",
-                "rows that come in parts are counted and not kept",
+                "rows that are read in parts are counted, not kept",
                 "pass the columns in memory",
             )
         if self.categories is not None or self.by is not None:
             raise ParameterError(
                 "categories",
-                "rows that come in parts are counted on grids of numbers",
+                "rows that are read in parts are counted on grids of numbers",
                 "pass the columns in memory",
             )
         if self.person is not None:
             raise ParameterError(
                 "person",
-                "rows that come in parts are counted and not kept, so people cannot be told apart",
-                with_code("keep one row for each person beforehand, or pass `rows_per_person=...`"),
+                "rows that are read in parts are counted, not kept, so people cannot be matched",
+                with_code("keep one row per person beforehand, or pass `rows_per_person=...`"),
             )
 
 
 class Bounded(NamedTuple, Generic[Chosen]):
-    """Columns with bounded contributions, what the identifiers are called, and their size.
+    """Columns with bounded contributions, the name of the identifiers, and the size.
 
-    The size of rows that come in parts is known once they are counted.
+    The size of rows that are read in parts is known once they are counted.
     """
 
     source: Chosen
@@ -185,13 +185,13 @@ class Bounded(NamedTuple, Generic[Chosen]):
 
 
 def private_number(terms: Terms, what: str) -> ParameterError:
-    """Return the refusal of a private number of records, which few scores are proved for."""
-    scores = "which is proved for capped-laplace and micr-laplace alone"
+    """Return the refusal of a private number of records, which few mechanisms support."""
+    scores = "and only capped-laplace and micr-laplace are proved for that"
     if terms.promised is not None:
         return ParameterError(
             "by",
             f"with {what} the number of records in a group would be private, {scores}",
-            with_code("leave out the mechanism, or `by=...`"),
+            with_code("leave out the mechanism, or leave out `by=...`"),
         )
     if terms.gaps.dropped:
         return ParameterError(
@@ -214,24 +214,24 @@ def checked_epsilon(epsilon: object, *, allow_large: bool) -> float:
     if checked < LEAST_EPSILON:
         raise ParameterError(
             f"epsilon = {epsilon!r}",
-            "so small a loss publishes noise alone",
+            "such a small privacy loss publishes only noise",
             with_code("pass `epsilon=1`"),
         )
     return checked
 
 
 def checked_rows(rows: object) -> int:
-    """Check a number of rows of a person."""
+    """Check the most rows of a person."""
     return _validate.integer(rows, "rows_per_person", least=1, most=2**31)
 
 
 def _checked_ledger(ledger: object, dataset: object, name: object) -> Ledger | None:
-    """Check where a query is charged, and to which data it belongs."""
+    """Check the ledger, the name of the data, and the deprecated name."""
     for option, value in (("dataset", dataset), ("name", name)):
         if value is not None and (not isinstance(value, str) or not value.strip()):
             raise ParameterError(
                 f"{option} = {safe_repr(value)}",
-                "it is not a name",
+                "it must be a name",
                 with_code(f"pass `{option}='visits 2024'`"),
             )
     if name is not None:
@@ -246,34 +246,34 @@ def _checked_ledger(ledger: object, dataset: object, name: object) -> Ledger | N
         raise ParameterError(
             f"ledger = {safe_repr(ledger)}",
             "it is not a Ledger",
-            "pass dpmic.Ledger(path), or a path",
+            "pass dpmic.Ledger(path) or a path",
         )
     if ledger is not None and dataset is None:
         raise ParameterError(
             "dataset",
-            "a ledger keeps answers, and must know which data each belongs to",
-            with_code("pass `dataset='visits 2024'`, and another name for corrected or other data"),
+            "a ledger keeps answers, so the data needs a name",
+            with_code("pass `dataset='visits 2024'`, and a new name for corrected or other data"),
         )
     return ledger
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Query(ABC, Generic[Result]):
-    """What is asked, of whom, at which cost; fixed before a value is looked at.
+    """A private query, fixed before any value is read.
 
-    A subclass says what is published, what it costs, and how: ``read``, ``compute`` and
-    ``publish``. Only ``publish`` adds noise to what is private, and only its result may be shown.
+    A subclass defines what is published, at what cost, and how: ``read``, ``compute`` and
+    ``publish``. Only ``publish`` adds noise, and only its result may be shown.
 
     Attributes
     ----------
     source : Source or Counting
-        The columns, found and not read, contributions bounded. Its n is public.
+        The columns, not read yet, with bounded contributions. Its n is public.
     terms : Terms
-        What was agreed on: epsilon, the unit, the account.
+        The privacy loss, the privacy unit and the budget.
     person : str or None
-        What the identifiers are called.
+        The name of the identifiers.
     size : Size or None
-        What is public of the number of records; None where all of the source's count.
+        The public facts about the number of records; None if all records of the source count.
     """
 
     source: Found
@@ -282,54 +282,54 @@ class Query(ABC, Generic[Result]):
     size: Size | None = None
 
     result: ClassVar[type[Any]]
-    """The kind of result."""
+    """The class of the result."""
 
     @property
     def n(self) -> int:
-        """The number of records, or of people, which is public."""
+        """The public number of records, or of people."""
         return self.source.n if self.size is None else self.size.n
 
     @property
     def unit(self) -> PrivacyUnit:
-        """Whom it protects."""
+        """The privacy unit."""
         return PrivacyUnit(self.person, self.terms.rows_per_person)
 
     @property
     @abstractmethod
     def epsilon(self) -> float:
-        """What it costs: the loss that is proved for the noise, at most that of the terms."""
+        """The cost: the proved privacy loss of the noise, at most that of the terms."""
 
     @property
     def delta(self) -> float:
-        """What it costs besides; 0 for pure privacy."""
+        """The delta of the cost; 0 for pure privacy."""
         return 0.0
 
     @property
     def noise_in_words(self) -> str | None:
-        """What the noise of a value means, where that can be said."""
+        """The noise of a value in words, if there is a simple description."""
         return None
 
     @property
     @abstractmethod
     def publishes(self) -> str:
-        """What would be published."""
+        """What the query publishes."""
 
     @property
     @abstractmethod
-    def asked(self) -> dict[str, Any]:
-        """What distinguishes it from other queries of the same columns, n, epsilon and person."""
+    def key_facts(self) -> dict[str, Any]:
+        """The part of the key besides columns, n, epsilon and person."""
 
     @property
     def key(self) -> str:
-        """The text under which a ledger keeps the answer: names and options, never data."""
+        """The query key, under which a ledger keeps the answer: names and options, never data."""
         if self.terms.name is None and not self.source.named:
             raise ParameterError(
                 "ledger",
-                "it identifies questions by column names, and arrays have none",
-                "pass a frame, and the names of its columns (and of the one with identifiers)",
+                "it identifies queries by column names, and arrays have none",
+                "pass a frame and the names of its columns, also of the one with identifiers",
             )
         public = {
-            **self.asked,
+            **self.key_facts,
             "epsilon": self.terms.epsilon,
             "person": self.person,
             "name": self.terms.name,
@@ -340,7 +340,7 @@ class Query(ABC, Generic[Result]):
 
     @property
     def counted_facts(self) -> dict[str, Any]:
-        """What is public of which records count, where not all of them do."""
+        """The public facts about dropped records, if records can be dropped."""
         promised = (
             {} if self.size is None or not self.size.private else {"promised": self.size.least}
         )
@@ -348,7 +348,7 @@ class Query(ABC, Generic[Result]):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What every result says of itself besides what was drawn."""
+        """The public facts of every result, apart from what was drawn."""
         return {
             "epsilon": self.epsilon,
             "n": self.n,
@@ -358,32 +358,32 @@ class Query(ABC, Generic[Result]):
 
     @abstractmethod
     def read(self) -> Any:
-        """Read what ``compute`` needs, or refuse naming a column alone."""
+        """Read what ``compute`` needs, or refuse and name only the column."""
 
     @abstractmethod
     def compute(self, private: Any) -> Any:
-        """Compute what noise is added to: never to be shown."""
+        """Compute the exact result: never to be shown."""
 
     @abstractmethod
     def publish(self, exact: Any) -> Result:
-        """Draw the noise: the only step from private to public."""
+        """Add noise: the only step from private to public."""
 
     def stored(self) -> Entry | None:
-        """Return the ledger's entry of exactly this query; once charged, it costs nothing."""
+        """Return the ledger's entry of exactly this query, or None."""
         ledger: Ledger | None = self.terms.ledger
         if ledger is None:
             return None
         return ledger.find(self.key, dataset=self.terms.dataset or "")
 
     def check(self) -> None:
-        """Raise what charging it would raise now; nothing is written."""
+        """Raise the error that charging would raise now; write nothing."""
         ledger: Ledger | None = self.terms.ledger
         if ledger is not None:
             ledger.check(self.key, self.epsilon, self.delta, dataset=self.terms.dataset or "")
 
     @private
     def run(self) -> Result:
-        """Return the answer: with a ledger the one there is, without one a new draw each time."""
+        """Run the query. With a ledger, a stored answer is returned instead of a new draw."""
         ledger: Ledger | None = self.terms.ledger
         if ledger is None:
             published = self.publish(self.compute(self.read()))
@@ -402,17 +402,17 @@ class Query(ABC, Generic[Result]):
             drawn = True
             return padded(self.publish(exact))
 
-        entry = ledger.settle(key, draw, dataset=dataset)
+        entry = ledger.draw_once(key, draw, dataset=dataset)
         return self._answer(entry, replayed=not drawn)  # another process may have drawn it
 
     def _answer(self, entry: Entry, *, replayed: bool) -> Result:
-        """Return a stored answer with what the caller knows of it besides."""
+        """Return a stored answer, with the name of the data and the time of a replay."""
         published: Result = self.result.from_json(entry.answer)
         when = entry.answered_at if replayed else None
         return replace(published, dataset=self.terms.dataset, replayed=when)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a query refers to private data; pickle what it publishes")
+        raise TypeError("a query refers to private data; pickle its result instead")
 
     def __repr__(self) -> str:
         cost = f"epsilon={format_ceil(self.epsilon)}"
@@ -422,9 +422,9 @@ class Query(ABC, Generic[Result]):
 
 
 def padded(published: Published) -> str:
-    """Write a result in a length that does not depend on what was drawn.
+    """Return a result as JSON, padded to a length that does not depend on the draw.
 
-    A disk that is nearly full refuses longer texts, which could choose between draws.
+    A nearly full disk refuses longer texts, which could select between draws.
     """
     drawn, most = published._drawn_length()
     return published.to_json() + " " * (most - drawn)

@@ -1,4 +1,4 @@
-"""One release of two columns."""
+"""The release of one score of two columns."""
 
 from __future__ import annotations
 
@@ -57,58 +57,57 @@ def release(
     epsilon : float
         The privacy loss, at most 10 unless ``allow_large_epsilon=True``.
     bounds : ((x0, x1), (y0, y1)) or mapping
-        Chosen without looking at the data. They need only contain the data, generously; those of
-        dates may be written as dates. All mechanisms need them but ``"mice-laplace"``.
+        The possible ranges of the columns, from domain knowledge, never from the data. They may be
+        generous; dates have dates as bounds. Only ``"mice-laplace"`` needs no bounds.
     categories : mapping, optional
-        The values that a nominal column can have, ``{"ward": ["a", "b", "c"]}``, from what is known
-        of it, never from the records. Other values count as missing, or as "other" where that is
-        listed. Such a column has no bounds.
+        The possible values of a nominal column, from domain knowledge, never from the data:
+        ``{"ward": ["a", "b", "c"]}``. Other values count as missing, or as "other" if that is
+        listed. Such a column needs no bounds.
     mechanism : {"auto", "capped-laplace", "micr-laplace", "mice-laplace", "micr-geometric"}
-        By default whichever of the first two has the smaller error at that n and epsilon. Or an
-        object such as :class:`dpmic.privacy.CappedLaplace`, with its own options.
+        By default the mechanism, of the first two, with the smaller error at that n and epsilon.
+        Or an object such as :class:`dpmic.privacy.CappedLaplace`, with its own options.
     data : frame, path, stream or CountTable, optional
-        What ``x`` and ``y`` name columns of, as for :func:`dpmic.micr`. Each row must come from one
-        person's record alone: a query that puts an average, a rank or another person's value in it
-        breaks the guarantee. A count table has bounds and grids of its own.
+        The table with the columns ``x`` and ``y``, as for :func:`dpmic.micr`. Each row must come
+        from one person's record alone: if it contains an average, a rank or another person's value,
+        the guarantee does not hold. A count table has its own bounds and grids.
     missing : {"refuse", "drop", "scatter"} or mapping
-        What becomes of missing values: the call is refused; records without both values are left
-        out, which is the advice (see ``complete``); each gets a random value within its bounds; or
-        the value that ``{"cigarettes": 0}`` names for its column. How many are missing is never
-        published.
+        The rule for missing values. "refuse": raise an error. "drop" (recommended): leave out
+        records that lack one of the two values; see ``complete``. "scatter": fill in random values
+        within the bounds. ``{"cigarettes": 0}``: fill in this value. The number of missing values
+        is never published.
     complete : float, optional
-        With ``missing="drop"``, the share of records that you promise to be complete (0.8). If
-        fewer are, the score is lower; privacy holds all the same.
+        With ``missing="drop"``, the share of complete records that you promise (0.8). If fewer are
+        complete, the score is lower; the privacy guarantee still holds.
     by : array-like or str, optional
-        A column whose categories are groups: each gets a result of its own, and all of them
-        together cost epsilon. Its groups stand in ``categories``.
+        A column whose categories form groups. Each group gets its own result; all together cost
+        epsilon. List the groups in ``categories``.
     at_least : mapping or int, optional
-        With ``by``, how many people you promise to be in each group.
+        With ``by``, the number of people that you promise are in each group.
     person : array-like or str, optional
-        Who each row belongs to. Only the first ``rows_per_person`` rows of each person are used,
-        and n is the number of people. Without it you answer for the number of rows that a person
-        has.
+        The person of each row. Only the first ``rows_per_person`` rows of each person are used, and
+        n is the number of people. Without it, you promise that nobody has more rows.
     ledger : Ledger or path, optional
-        The budget of the people in the data. The same question about the same dataset is answered
-        from it for nothing; then ``release.replayed`` says when it was drawn. Columns need names.
+        The privacy budget of the people in the data. Repeating a query about the same dataset
+        returns the stored answer for free; ``release.replayed`` is then the time of the draw. The
+        columns need names.
     dataset : str, optional
-        What the data are called, such as ``"visits 2024"``. Required with a ledger, which keeps
-        answers apart by it. Corrected data, or another table, is another dataset and is charged.
+        A name for the data, such as ``"visits 2024"``; required with a ledger. Corrected or other
+        data needs a new name and is charged again.
     name : str, optional
-        Deprecated: an old way to tell questions apart.
+        Deprecated; use ``dataset``.
     **options
-        Of the mechanism: ``axes`` ("any"; "linear" or "wide"), ``cap``, ``B``, ``c``,
-        ``statistic``, ``master``, ``lmax``, ``m``. And
-        ``rows_per_person`` (1): how many rows one person may have; the noise grows in proportion.
-        ``allow_large_epsilon``: allow epsilon above 10 (weak protection). ``allow_noisy``: publish
-        even where the noise of a value exceeds 0.25 with a probability of 5%; without it that is
-        refused, before data is read.
+        Options of the mechanism: ``axes`` ("any", "linear" or "wide"), ``cap``, ``B``, ``c``,
+        ``statistic``, ``master``, ``lmax``, ``m``. Besides, ``rows_per_person`` (1): the most rows
+        of one person; the noise grows in proportion. ``allow_large_epsilon``: allow epsilon above
+        10 (weak protection). ``allow_noisy``: publish even if the noise exceeds 0.25 with a
+        probability of 5%, which is otherwise refused before the data is read.
 
     Returns
     -------
     Release
-        ``release.guarantee`` is the sentence to print beside ``release.value``. With
-        ``"micr-geometric"`` it is a :class:`~dpmic.results.HistogramRelease`, and with ``by`` a
-        :class:`~dpmic.results.Groups`.
+        ``release.value`` is the noisy MIC, and ``release.guarantee`` the sentence to print beside
+        it. The result is a :class:`~dpmic.results.HistogramRelease` with ``"micr-geometric"``, and
+        :class:`~dpmic.results.Groups` with ``by``.
 
     Examples
     --------
@@ -121,11 +120,13 @@ def release(
     if isinstance(mechanism, Mechanism):
         if epsilon is not None or bounds is not None or categories is not None or options:
             raise ParameterError(
-                "mechanism", "an object has its own epsilon, bounds and options", "pass it alone"
+                "mechanism", "an object has its own epsilon, bounds and options", "leave those out"
             )
         if by is not None:
             raise ParameterError(
-                "by", "an object has its own epsilon, and groups share one", "pass a name instead"
+                "by",
+                "groups share one epsilon, and an object has its own",
+                "pass the name of a mechanism",
             )
         shared = {option: getattr(mechanism, option) for option in TERMS}
     else:
@@ -158,11 +159,13 @@ def prepare(
     mechanism: str | Mechanism = "auto",
     **options: Any,
 ) -> Any:
-    """Fix everything about a release from what is public."""
+    """Prepare the query for a release, from public facts alone."""
     if terms.by is not None:
         if isinstance(terms.by, str) and terms.by in (x, y):
             raise ParameterError(
-                f"by = {safe_repr(terms.by)}", "it is one of the two columns", "group by another"
+                f"by = {safe_repr(terms.by)}",
+                "it is one of the two scored columns",
+                "choose another column for the groups",
             )
         given = {"data": data, "bounds": bounds, "mechanism": mechanism, **options}
         return groups.prepare(lambda own: prepare(x, y, own, **given), terms, data)
@@ -188,7 +191,7 @@ def prepare(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ReleaseQuery(Query[Release]):
-    """How strongly two columns depend on each other, by one mechanism."""
+    """A query for the score of two columns, by one mechanism."""
 
     mechanism: Mechanism
     setting: CalibratedMechanism
@@ -197,29 +200,31 @@ class ReleaseQuery(Query[Release]):
 
     @property
     def epsilon(self) -> float:
-        """What it costs."""
+        """The cost of the query."""
         return self.setting.noise.epsilon
 
     @property
     def step_loss(self) -> float:
-        """What one record more, less or other costs."""
+        """The privacy loss when one record is added, removed or replaced."""
         noise: Any = self.setting.noise
         return float(noise.loss(self.setting.one_row))
 
     @property
     def noise_in_words(self) -> str | None:
-        """What the noise of the value means; noise in counts has no simple meaning."""
+        """The noise of the value in words; there are none for noise in counts."""
         if self.mechanism.counts:
             return None
         return noise_in_words(ValueNoise("laplace", self.setting.noise.scale))
 
     @property
     def publishes(self) -> str:
-        """What would be published."""
-        return f"the dependence of {' and '.join(self.source.names)}, by {self.mechanism.name}"
+        """What the query publishes."""
+        kind = self.mechanism
+        what = "a noisy histogram" if kind.counts else f"the {kind.statistic.upper()}"
+        return f"{what} of {' and '.join(self.source.names)}, by {self.mechanism.name}"
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def key_facts(self) -> dict[str, Any]:
         """The mechanism and its options."""
         return {
             "mechanism": self.mechanism.name,
@@ -232,11 +237,11 @@ class ReleaseQuery(Query[Release]):
         }
 
     def read(self) -> Any:
-        """Read both columns, or count those that are not in memory."""
+        """Read both columns, or count them if they are not in memory."""
         return self.mechanism.read(self.source, self.setting, self.terms.gaps)
 
     def compute(self, private: Any) -> Any:
-        """Compute the score, or the counts."""
+        """Compute the exact score, or the exact counts: never to be shown."""
         return self.mechanism.score(private, self.setting)
 
     def publish(self, exact: Any) -> Release:

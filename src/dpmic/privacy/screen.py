@@ -1,8 +1,8 @@
-"""Private screening: select the strongest pairs of a table, then release their values.
+"""Private screening: select the strongest pairs of a table, then publish their scores.
 
-Replacing one person's rows changes every pair's score by at most Delta, so the scores have
-sensitivity Delta in L-infinity, and so have those of the selected pairs. The selection and the
-values are two releases, whose losses add up. Proof: docs/proofs/screening-and-matrices.md.
+Replacing one person's rows changes every score by at most Delta, so the scores have sensitivity
+Delta in L-infinity, and so have those of the selected pairs. The selection and the values are two
+releases, and their losses add up. Proof: docs/proofs/screening-and-matrices.md.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 LEAST_SHARE = 0.001
-"""Of epsilon, for the selection as well as for the values."""
+"""The least share of epsilon for the selection, and for the values."""
 
 MOST_POINTS = 1_000
-"""Of more candidates, this many stand for all: errors of half a thousandth do not matter."""
+"""More candidates are represented by this many, within half a thousandth."""
 
 SHARES = np.arange(10, 91) / 100
-"""A tenth at least for each part: true scores may lie closer together than the hypothesis."""
+"""At least a tenth for each part: true scores may be closer together than assumed."""
 
 
 @private
@@ -81,46 +81,45 @@ def screen(
 ) -> Any:  # Screening, or Groups with `by`
     """Select the strongest pairs of a table and publish their MIC, under differential privacy.
 
-    Of many pairs only the few that are selected share the noise of the values, so it is far smaller
-    than in :func:`dpmic.release_pairwise`.
+    Only the few selected pairs share the noise of the values, so it is far smaller than in
+    :func:`dpmic.release_pairwise`.
 
     Parameters
     ----------
     table : frame, matrix, path, stream or CountTable
-        A pandas, polars or pyarrow table, or a numpy array with a row for each record; or what is
-        counted in one pass, as for :func:`dpmic.micr`. A count table has bounds and grids of its
-        own.
+        A pandas, polars or pyarrow table, a numpy array with one row per record, or a source that
+        is counted in one pass, as for :func:`dpmic.micr`. A count table has its own bounds and
+        grids.
     bounds : mapping or sequence
-        ``{"age": (0, 120), ...}``: the named columns take part, others are ignored. Or an
-        interval for each column. Chosen without looking at the data.
+        The possible ranges of the columns, from domain knowledge, never from the data:
+        ``{"age": (0, 120), ...}``. Only these columns are scored. Or one interval per column.
     categories : mapping, optional
-        ``{"ward": ["a", "b", "c"]}``: the nominal columns that take part, as for
-        :func:`dpmic.release`.
+        The nominal columns to score, ``{"ward": ["a", "b", "c"]}``, as for :func:`dpmic.release`.
     epsilon : float
-        The privacy loss of everything together, at most 10 unless ``allow_large_epsilon``.
+        The total privacy loss, at most 10 unless ``allow_large_epsilon``.
     top : int
-        How many pairs to select. With as many as there are, all of epsilon is for the values.
+        The number of pairs to select. If that is all pairs, the values get all of epsilon.
     target : str, optional
-        Only pairs of this column with others are candidates.
+        Consider only the pairs of this column with others.
     split : float, optional
-        The share of epsilon for the selection. By default the one, between a tenth and nine tenths,
-        that minimises the expected error of a table whose scores are spread evenly over [0, 1].
+        The share of epsilon for the selection. The default, between 0.1 and 0.9, minimises the
+        expected error for a table whose scores are spread evenly over [0, 1].
     mechanism : {"auto", "capped-laplace", "micr-laplace"}
-        What scores a pair: by default whichever has the smaller error, with the noise of a value.
+        The mechanism that scores a pair; by default the one with the smaller error.
     axes : {"any", "linear", "wide"}, optional
-        The scales on which axes are cut, as for :func:`dpmic.release`; by default "any".
+        How axes are cut, as for :func:`dpmic.release`; by default "any".
     cap, B, c : float, optional
         As for :func:`dpmic.release`; by default tuned for n and the noise of one value.
     missing, complete, by, at_least, person, rows_per_person
-        As for :func:`dpmic.release`; a record counts for every pair of which it has both values.
+        As for :func:`dpmic.release`; each pair uses the records that have both of its values.
     ledger, dataset, name, allow_large_epsilon, allow_noisy
         As for :func:`dpmic.release`.
 
     Returns
     -------
     Screening or Groups
-        The selected pairs with their values, the largest first; with ``by`` those of each group.
-        Pairs with a constant column score 0 plus noise like any others.
+        The selected pairs with their values, largest first; with ``by``, those of each group. A
+        pair with a constant column gets 0 plus noise, like any other.
 
     Examples
     --------
@@ -162,7 +161,7 @@ def prepare(
     split: float | None = None,
     **scored: Any,
 ) -> Any:
-    """Fix everything about a screening from what is public; ``scored`` are PairOptions."""
+    """Prepare the query for a screening, from public facts; ``scored`` are PairOptions."""
     if terms.by is not None:
         given = {"top": top, "bounds": bounds, "target": target, "split": split, **scored}
         frame = None if isinstance(table, np.ndarray) else table
@@ -187,7 +186,7 @@ def prepare(
 
 @dataclass(frozen=True)
 class ScreenNoise:
-    """What scores the pairs, how epsilon is divided, and both noises."""
+    """The mechanism of the pairs, the split of epsilon, and both noises."""
 
     mechanism: FixedGridMechanism
     setting: CalibratedLaplace
@@ -205,13 +204,13 @@ def calibrate(
     top: int,
     split: float | None = None,
 ) -> ScreenNoise:
-    """Return the noise of a screening: only public facts of the table are looked at."""
+    """Return the noise of a screening, from public facts alone."""
     count = _validate.integer(top, "top", least=1)
     if count > candidates:
         raise ParameterError(
-            f"top = {top!r}", f"there are {candidates} pairs", f"pass at most {candidates}"
+            f"top = {top!r}", f"there are only {candidates} pairs", f"pass at most {candidates}"
         )
-    # Which mechanism suits the values depends on the split, and that, a little, on the mechanism.
+    # The best mechanism depends on the split, and the split, a little, on the mechanism.
     half = options.calibrated(table, terms, _of_one(terms.epsilon / 2, count))[1]
     share = _share(split, candidates, count, terms.epsilon, half.sensitivity)
     rest = terms.epsilon * (1 - share)
@@ -232,7 +231,7 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScreenQuery(_pairs.TableQuery[Screening]):
-    """The strongest pairs of a table, with their MIC."""
+    """A query for the strongest pairs of a table, with their MIC."""
 
     top: int
     split: float
@@ -243,19 +242,19 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
 
     @property
     def selection_epsilon(self) -> float:
-        """What the selection costs."""
+        """The cost of the selection."""
         return 0.0 if self.selection is None else self.selection.epsilon
 
     @property
     def epsilon(self) -> float:
-        """What everything costs: basic composition, rounded up."""
+        """The total cost: basic composition, rounded up."""
         if self.selection is None:
             return self.values.epsilon
         return math.nextafter(self.selection.epsilon + self.values.epsilon, math.inf)
 
     @property
     def step_loss(self) -> float:
-        """What one record more, less or other costs: basic composition, rounded up."""
+        """The privacy loss when one record is added, removed or replaced, rounded up."""
         one = self.setting.one_row
         added = 0.0 if self.selection is None else self.selection.loss(one)
         assert not isinstance(self.values, noise.Gaussian)  # a screening has no delta
@@ -263,22 +262,22 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
 
     @property
     def noise_in_words(self) -> str:
-        """What the noise of a value means."""
+        """The noise of a value in words."""
         return noise_in_words(of_value(self.values))
 
     @property
     def publishes(self) -> str:
-        """What would be published."""
-        candidates = len(self.table.pairs)
-        return f"{self.top} of {candidates} pairs, chosen privately, with their MIC"
+        """What the query publishes."""
+        which = f"the {self.top} strongest" if self.top > 1 else "the strongest"
+        return f"{which} of {len(self.table.pairs)} pairs, selected privately, with MIC"
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def key_facts(self) -> dict[str, Any]:
         """The options of a screening."""
-        return {**super().asked, "mechanism": "screen", "top": self.top, "split": self.split}
+        return {**super().key_facts, "mechanism": "screen", "top": self.top, "split": self.split}
 
     def draw(self, scores: Sequence[float]) -> tuple[list[int], list[float]]:
-        """Select, and add noise to what was selected: the only step from private to public."""
+        """Select pairs and add noise to their scores: the only step from private to public."""
         selected = list(range(len(scores)))
         if self.selection is not None:
             selected = self.selection.choose(scores)
@@ -286,7 +285,7 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
         return selected, [min(max(value, 0.0), 1.0) for value in noisy]
 
     def publish(self, exact: Sequence[float]) -> Screening:
-        """Draw, and put the largest published value first."""
+        """Draw the result, and sort it by published value."""
         drawn = sorted(zip(*self.draw(exact), strict=True), key=lambda row: (-row[1], row[0]))
         names, facts = self.table.named_pairs, self.facts
         values = [value for _, value in drawn]
@@ -307,17 +306,17 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
 
 
 def _of_one(epsilon: float, count: int) -> float:
-    """Return at which epsilon a single release has the noise of one of several values."""
+    """Return the epsilon of a single release with the noise of one of several values."""
     return 1 / of_value(least_noise(1.0, count, epsilon)).mean
 
 
 def _share(split: object, candidates: int, top: int, epsilon: float, change: float) -> float:
-    """Return the share of epsilon for the selection; none where there is nothing to select."""
+    """Return the share of epsilon for the selection, or 0 if all pairs are published."""
     if top == candidates:
         if split is not None:
             raise ParameterError(
                 f"split = {split!r}",
-                f"with top = {top} of {top} pairs there is nothing to choose",
+                f"with top = {top} of {top} pairs there is nothing to select",
                 "leave split out, or pass a smaller top",
             )
         return 0.0
@@ -327,27 +326,27 @@ def _share(split: object, candidates: int, top: int, epsilon: float, change: flo
     if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
         raise ParameterError(
             f"split = {split!r}",
-            "it is the share of epsilon for the choice, and both parts need some",
+            "it is the share of epsilon for the selection, and both parts need some",
             f"pass a number from {LEAST_SHARE} to {1 - LEAST_SHARE}, or leave it out",
         )
     return share
 
 
-# How epsilon is divided between the selection and the values.
+# The split of epsilon between the selection and the values.
 
 
 def expected_error(candidates: int, top: int, selection: float, values: float) -> float:
     """Return the expected loss of the selection plus the expected error of a value.
 
-    The loss is by how much the mean true score of the selected pairs falls short of that of the
-    ``top`` strongest; ``selection`` and ``values`` are the scales of the two noises, the second of
-    cube noise. Nothing may be learnt from the data for this, so true scores are taken to be
-    spread evenly over [0, 1].
+    The loss is the difference between the mean true score of the ``top`` strongest pairs and that
+    of the selected pairs. ``selection`` and ``values`` are the scales of the two noises; the second
+    is cube noise. The data must not be used for this, so true scores are assumed to be spread
+    evenly over [0, 1].
 
-    Selecting by Gumbel noise takes candidate i with a probability near
+    Selection by Gumbel noise takes candidate i with a probability near
     1 - exp(-t exp(score_i / selection)), where t makes these add up to ``top`` (successive
     sampling). Permute-and-flip, which OpenDP uses, loses no more than that with one pair
-    (McKenna and Sheldon 2020), and as measured no more with several (docs/guides/screening.md).
+    (McKenna and Sheldon 2020), and in our measurements with several (docs/guides/screening.md).
 
     Examples
     --------
@@ -360,7 +359,7 @@ def expected_error(candidates: int, top: int, selection: float, values: float) -
     selected = each * _inclusion(scores, top / each, selection)
     strongest = 1 - top / candidates / 2  # the mean of the upper part of [0, 1]
     loss = strongest - float(selected @ scores) / top
-    # E|clip(score + noise, 0, 1) - score|: noise is cut off at the score, or at 1 - score.
+    # E|clip(score + noise, 0, 1) - score|: clipping limits noise to the score or 1 - score.
     added = ValueNoise("cube", values, top)
     error = (added.mean_up_to(scores) + added.mean_up_to(1 - scores)) / 2
     return loss + float(selected @ error) / top
@@ -374,8 +373,8 @@ def best_split(candidates: int, top: int, epsilon: float, sensitivity: float) ->
     >>> best_split(45, 5, epsilon=1.0, sensitivity=0.0114)
     0.67
     """
-    # By OpenDP's map the selection costs 2 k Delta / scale; cube noise of k values has a mean of
-    # (k + 1) / 2 times Delta over what it costs.
+    # By OpenDP's map the selection costs 2 k Delta / scale; the mean cube noise of k values is
+    # (k + 1) / 2 times Delta over its cost.
     unit = sensitivity / epsilon
     errors = [
         expected_error(candidates, top, 2 * top * unit / a, (top + 1) / 2 * unit / (1 - a))
@@ -385,7 +384,7 @@ def best_split(candidates: int, top: int, epsilon: float, sensitivity: float) ->
 
 
 def _inclusion(scores: Floats, top: float, scale: float) -> Floats:
-    """Return probabilities of being selected that add up to ``top``."""
+    """Return selection probabilities that add up to ``top``."""
     from scipy.optimize import brentq
 
     logits = (scores - scores[-1]) / scale

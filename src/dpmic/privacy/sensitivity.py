@@ -30,30 +30,30 @@ PROOFS = {
 """The page, from the root of the repository, that proves what each function returns."""
 
 MAX_N = 2**40
-"""Beyond it rounding would be as large as what one record changes."""
+"""With more records, rounding would be as large as the change by one record."""
 
 MAX_CAPPED_N = 2**31 - 1
-"""Beyond it the numbers of a capped score would no longer be exact."""
+"""With more records, the numbers of a capped score would not be exact."""
 
 UNBOUNDED = {
     "mcn": "one record can move MCN across its range, at every n",
-    "gmic": "one record can lift GMIC from 0 to a half and more, since one small entry rules it",
+    "gmic": "one record can lift GMIC from 0 to 0.5 or more, since one small entry dominates it",
 }
-"""Statistics that are refused, and why (docs/proofs/other-statistics.md)."""
+"""Refused statistics, with the reason (docs/proofs/other-statistics.md)."""
 
 SHORTLIST = 1e-9
-"""Relative distance from the rough maximum within which bounds are computed exactly."""
+"""Bounds within this relative distance of the rough maximum are computed exactly."""
 
 Number = TypeVar("Number", float, Decimal)
 
-# 50 digits. Cancellation costs at most 15 of them while n <= 2**40, and SLACK covers what is left.
+# 50 digits. Cancellation costs at most 15 of them for n <= 2**40, and _SLACK covers the rest.
 _DIGITS = Context(prec=50)
 _SLACK = Decimal("1." + 29 * "0" + "1")  # a sum would be rounded to 28 digits here
 _LN2 = _DIGITS.ln(Decimal(2))
 
 
 def micr(n: int, B: float | None = None, *, statistic: str = "mic", nominal: bool = False) -> float:
-    """Return the sensitivity of MICr, or of another statistic read off its matrix.
+    """Return the sensitivity of MICr, or of another statistic of its matrix.
 
     - mic: g(n) / n = h2(1 / n), exactly: attained for all n, B and c
     - mev: g(n) / n, exactly
@@ -69,12 +69,13 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic", nominal: boo
     n : int
         The number of records, at least 2.
     B : float, optional
-        The most cells in a grid; "tic" and "mas" need it, the others do not depend on it.
+        The most cells in a grid; only "tic" and "mas" depend on it.
     statistic : {"mic", "mev", "tic", "mas"}
         "mcn" and "gmic" have no useful bound and are refused.
     nominal : bool
-        Whether a column has three categories or more, whose rows cannot be merged: then MIC has
-        max(g(n), S(n) / log2 3) / n (docs/proofs/private-number.md); others are refused.
+        Whether a column has three or more categories, whose rows cannot be merged. The sensitivity
+        of MIC is then max(g(n), S(n) / log2 3) / n (docs/proofs/private-number.md); other
+        statistics are refused.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic", nominal: boo
         if statistic != "mic":
             raise ParameterError(
                 f"statistic = {safe_repr(statistic)}",
-                "of nominal columns only MIC has a proved sensitivity",
+                "with nominal columns, only MIC has a proved sensitivity",
                 "pass 'mic'",
             )
         return _of_categories(records)
@@ -103,18 +104,18 @@ def micr(n: int, B: float | None = None, *, statistic: str = "mic", nominal: boo
     if statistic not in ("tic", "mas"):
         raise ParameterError(
             f"statistic = {safe_repr(statistic)}",
-            "statistic is not known",
+            "there is no such statistic",
             "pass 'mic', 'mev', 'tic' or 'mas'",
         )
     if cells is None:
         raise ParameterError(
-            "B = None", f"the sensitivity of {statistic} depends on it", "pass B of at least 4"
+            "B = None", f"the sensitivity of {statistic} depends on B", "pass a B of at least 4"
         )
     return (_of_mean if statistic == "tic" else _of_asymmetry)(records, cells)
 
 
 def mice(n: int, B: float, *, lmax: int | None = None) -> float:
-    """Return a bound on the sensitivity of MICe whose ties are broken by priorities.
+    """Return a bound on the sensitivity of MICe with ties broken by priorities.
 
     The largest T(k, l) / (n log2 k) over 2 <= k <= l <= lmax with k l <= B, and at most 1. With
     m_j, floor(n / l) or ceil(n / l), the sizes of the l columns and M the largest,
@@ -147,10 +148,10 @@ def mice(n: int, B: float, *, lmax: int | None = None) -> float:
 
 
 def micc(n: int, cap: float, *, most: int | None = None) -> float:
-    """Return the sensitivity of the capped score that float64 computes.
+    """Return the sensitivity of the capped score, as computed in float64.
 
-    (cap + 36 u) / n + 2**-51, where u, at most 2**-15, is the unit that all numbers are multiples
-    of: one record weighs at most ``cap`` bits. It holds whatever grids and maps are searched.
+    (cap + 36 u) / n + 2**-51, where all numbers are multiples of u, at most 2**-15: one record
+    contributes at most ``cap`` bits. It holds for all grids and maps.
     Proof: docs/proofs/capped-sensitivity.md.
 
     Parameters
@@ -158,10 +159,11 @@ def micc(n: int, cap: float, *, most: int | None = None) -> float:
     n : int
         The number of records, from 2 to 2**31 - 1.
     cap : float
-        The most bits that one record can weigh, from 3.5 to 8.
+        The most that one record can contribute, in bits: 3.5 to 8.
     most : int, optional
-        Where the number of records is private: the most that there can be, n being what was
-        promised. One record more, less or other (docs/proofs/private-number.md).
+        If the number of records is private: the largest possible number, while n is the promised
+        one. It then covers adding, removing or replacing a record
+        (docs/proofs/private-number.md).
 
     Examples
     --------
@@ -173,7 +175,7 @@ def micc(n: int, cap: float, *, most: int | None = None) -> float:
     if largest > MAX_CAPPED_N:
         raise ParameterError(
             f"n = {n!r}",
-            "the proof of rounding ends at 2 ** 31 records",
+            "the rounding proof covers fewer than 2**31 records",
             with_code("pass `mechanism='micr-laplace'`"),
         )
     with localcontext(_DIGITS):
@@ -202,7 +204,7 @@ def mice_paper(n: int, B: float) -> float:
     """Return the published bound for MICe, B (2 log2 n + 4.8) / n, for comparison.
 
     Lazarsfeld, Johnson and Adeniran, ICML 2022, for n >= 6. The number of cells is an
-    integer, so floor(B) stands for B.
+    integer, so floor(B) replaces B.
 
     Examples
     --------
@@ -215,12 +217,11 @@ def mice_paper(n: int, B: float) -> float:
 
 
 def rounding(n: int, B: float) -> float:
-    """Return a bound on what float64 does to a score: |computed - exact|.
+    """Return a bound on the rounding error of a score in float64: |computed - exact|.
 
     2**-50 (floor(B) + 32) log2 n holds for every entry of a characteristic matrix of MICe or
-    MICr, and for the MIC, MEV, MAS and normalised TIC read off it. Proof:
-    docs/proofs/rounding.md. The computed score's sensitivity is then at most that of the exact
-    one plus twice this.
+    MICr, and for its MIC, MEV, MAS and normalised TIC. Proof: docs/proofs/rounding.md. The
+    sensitivity of the computed score is at most that of the exact score plus twice this.
 
     Examples
     --------
@@ -237,15 +238,15 @@ def _records(n: object) -> int:
     records = _validate.integer(n, "n", least=2)
     if records > MAX_N:
         raise ParameterError(
-            f"n = {n!r}", "the proof of rounding ends at 2 ** 40 records", f"pass at most {MAX_N}"
+            f"n = {n!r}", "the rounding proof covers at most 2**40 records", f"pass at most {MAX_N}"
         )
     return records
 
 
 def _cells(n: int, B: object) -> int:
-    """Return the most cells in a grid: k l is an integer, so floor(B) says the same."""
+    """Return the most cells in a grid; k l is an integer, so floor(B) is equivalent."""
     if B is None:
-        raise ParameterError("B = None", "the bound depends on it", "pass B of at least 4")
+        raise ParameterError("B = None", "the bound depends on B", "pass a B of at least 4")
     return math.floor(_validate.cells(n, None, B))
 
 
@@ -274,7 +275,7 @@ def _of_mean(n: int, cells: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _of_asymmetry(n: int, cells: int) -> float:
-    """Return twice the largest Delta_kl, where m = min(k, l) runs to sqrt(B)."""
+    """Return twice the largest Delta_kl; m = min(k, l) is at most sqrt(B)."""
     with localcontext(_DIGITS):
         largest = max(_of_entry(n, m) for m in range(2, math.isqrt(cells) + 1))
         return min(_up(2 * largest), 1.0)
@@ -289,7 +290,7 @@ def _of_entry(n: int, m: int) -> Decimal:
 
 @lru_cache(maxsize=1024)
 def _of_ranks(n: int, cells: int, most_columns: int) -> float:
-    """Return the largest T(k, l) / (n log2 k): roughly for all, exactly for the largest."""
+    """Return the largest T(k, l) / (n log2 k): approximate all, then refine the largest."""
     grids = [(k, l) for l in range(2, most_columns + 1) for k in range(2, min(l, cells // l) + 1)]
     rough = [_moved(n, k, l, _rough_g) / (n * math.log2(k)) for k, l in grids]
     enough = max(rough) * (1 - SHORTLIST)
@@ -329,7 +330,7 @@ def _log2(m: int) -> Decimal:
 
 
 def _up(value: Decimal) -> float:
-    """Return a float that is not below the number that was computed as ``value``."""
+    """Return a float not below the exact number that ``value`` approximates."""
     above = value * _SLACK
     nearest = float(above)
     return nearest if nearest >= above else math.nextafter(nearest, math.inf)

@@ -1,7 +1,7 @@
-"""What a screening or a matrix would be worth, from n, epsilon and the number of pairs alone.
+"""The expected error of a screening or a matrix, from n, epsilon and the number of pairs alone.
 
-Mechanism, split and noise are those of :func:`dpmic.screen` and :func:`dpmic.release_pairwise`,
-which calibrate them by the same functions.
+Mechanism, split and noise are those of :func:`dpmic.screen` and :func:`dpmic.release_pairwise`:
+the same functions calibrate them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from dpmic import _validate
 from dpmic.errors import ParameterError, with_code
-from dpmic.parameters import expected, interval
+from dpmic.parameters import chance, expected
 from dpmic.privacy import pairwise, screen
 from dpmic.privacy._auto import Records
 from dpmic.privacy._guards import hides
@@ -25,30 +25,30 @@ from dpmic.results.plan import Quantity, TablePlan
 __all__ = ["chance_of_selection", "plan_table"]
 
 STRONG = 0.5
-"""The score of the pair whose chance is told."""
+"""The score of the strong pair in a plan."""
 
 MOST_CANDIDATES = 10**7
-"""The pairs of 4,472 columns."""
+"""The number of pairs of 4,472 columns."""
 
 
 def plan_table(
     n: int, terms: Terms, *, candidates: Any, top: Any, delta: float, of: Quantity
 ) -> TablePlan:
-    """Return what is known of a screening, or of a matrix where there is no ``top``."""
+    """Return the plan of a screening, or of a matrix without ``top``."""
     pairs = _validate.integer(candidates, "candidates", least=1, most=MOST_CANDIDATES)
     noises = _noises(n, terms, pairs, top, delta)
     change, added = noises.setting.sensitivity, of_value(noises.values)
-    # A single release with as much noise, on average, for each of a person's rows.
+    # The epsilon of a single release with the same mean noise, per row of a person.
     each = change / added.mean / terms.rows_per_person
     error, notes = _errors(noises.mechanism.name, n, each, of)
     chosen: dict[str, float | None] = {"unrelated": None, "chance": None}
     if top is not None:
-        unrelated = interval.unrelated(noises.mechanism.name, n, each)
+        unrelated = chance.before_noise(noises.mechanism.name, n, each)
         if unrelated is None:
-            notes.append("what unrelated pairs score was not simulated: here it is 0")
-        chosen = _chosen(noises, pairs, unrelated or 0.0)
+            notes.append("the score of unrelated pairs was not simulated; 0 is assumed")
+        chosen = _chosen(noises, pairs, unrelated.median if unrelated else 0.0)
     if hides(added):
-        notes.append("so noisy a table is refused unless you pass `allow_noisy=True`")
+        notes.append("refused as too noisy unless you pass `allow_noisy=True`")
     return TablePlan(
         n=n,
         epsilon=terms.epsilon,
@@ -72,7 +72,7 @@ def plan_table(
 
 
 def _noises(n: int, terms: Terms, candidates: int, top: Any, delta: float) -> ScreenNoise:
-    """Calibrate a screening, or a matrix, where all pairs are published and none is selected."""
+    """Calibrate a screening, or a matrix, which publishes all pairs without selection."""
     records, options = Records(n), PairOptions()
     if top is None:
         matrix = pairwise.calibrate(records, terms, options, candidates, delta)
@@ -87,8 +87,8 @@ def _noises(n: int, terms: Terms, candidates: int, top: Any, delta: float) -> Sc
     if delta:
         raise ParameterError(
             f"delta = {delta!r} with top = {top!r}",
-            "a selection needs none",
-            "leave delta out, or leave top out to publish every pair",
+            "a selection needs no delta",
+            "leave out delta, or leave out top to publish every pair",
         )
     return screen.calibrate(records, terms, options, candidates, top)
 
@@ -96,24 +96,24 @@ def _noises(n: int, terms: Terms, candidates: int, top: Any, delta: float) -> Sc
 def _errors(
     mechanism: str, n: int, epsilon: float, of: Quantity
 ) -> tuple[dict[str, float | None], list[str]]:
-    """Return the error of a default release at that epsilon, and what is to be said of it."""
+    """Return the error of a default release at that epsilon, with notes."""
     surface = expected.surfaces().get(mechanism)
     unknown: dict[str, float | None] = {"error": None, "error_upper": None}
     if surface is None:
         return unknown, [f"the error of {mechanism} was not simulated"]
     if n < surface.n[0]:
-        return unknown, [f"errors of fewer than {surface.n[0]:.0f} records were not simulated"]
+        return unknown, [f"errors are known from n = {surface.n[0]:.0f} on"]
     if epsilon < surface.epsilon[0]:
-        return unknown, ["errors with so much noise were not simulated"]
+        return unknown, ["errors with this much noise were not simulated"]
     found = surface.at(n, epsilon)
     error = getattr(found, of)
-    blind = f"{of}s would err more than always guessing 0.5"
+    blind = f"always guessing 0.5 would err less than the {of}s"
     notes = [surface.beyond(n, epsilon), blind if error > expected.constant()[0] else ""]
     return {"error": error, "error_upper": getattr(found, f"{of}_upper")}, [*filter(None, notes)]
 
 
 def _chosen(noises: ScreenNoise, candidates: int, unrelated: float) -> dict[str, float | None]:
-    """Return the chance of one strong pair among unrelated ones, and what these score."""
+    """Return the chance to select one strong pair among unrelated ones, and their score."""
     chance = 1.0
     if noises.selection is not None:
         gap, chosen = STRONG - unrelated, noises.selection
@@ -122,16 +122,16 @@ def _chosen(noises: ScreenNoise, candidates: int, unrelated: float) -> dict[str,
 
 
 def chance_of_selection(gap: float, scale: float, candidates: int, top: int) -> float:
-    """Return the probability that a pair is selected that scores ``gap`` more than all others.
+    """Return the probability to select a pair that scores ``gap`` more than all others.
 
     ``top`` is below the number of candidates, and ``scale`` is that of
-    :class:`dpmic.privacy.noise.TopK`. Exact where all others score the same.
+    :class:`dpmic.privacy.noise.TopK`. The result is exact if all others have the same score.
 
-    In each round permute-and-flip goes through the candidates that are left, in random order, and
-    takes the first that is accepted, which happens with probability
-    p = exp(-(best score - its score) / scale). The best is accepted whenever it is reached: after
-    i others with probability (1 - p)^i. Of r candidates each i from 0 to r - 1 is equally likely,
-    and the mean is (1 - (1 - p)^r) / (r p). Each round that fails takes one of the others.
+    In each round, permute-and-flip visits the remaining candidates in random order and accepts each
+    with probability p = exp(-(best score - its score) / scale). It accepts the best as soon as it
+    reaches it: after i others with probability (1 - p)^i. Among r candidates, each i from 0 to
+    r - 1 is equally likely, so the mean is (1 - (1 - p)^r) / (r p). A failed round selects one of
+    the others.
 
     Examples
     --------
@@ -143,6 +143,6 @@ def chance_of_selection(gap: float, scale: float, candidates: int, top: int) -> 
         accepted = max(np.exp(-abs(gap) / scale), 1e-300)
         if gap >= 0:
             taken = -np.expm1(left * np.log1p(-accepted)) / (left * accepted)
-        else:  # any other would be accepted before it
+        else:  # all others are accepted with certainty
             taken = accepted / left
         return float(-np.expm1(np.log1p(-np.minimum(taken, 1.0)).sum()))

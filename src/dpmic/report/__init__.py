@@ -1,9 +1,10 @@
-"""Results to one self-contained HTML file. Sees results, and for a scatter the points it is handed.
+"""Results as one self-contained HTML file.
 
-A private page is made of what was published and of nothing else, so it may be published, too.
+A page holds results and, for a scatter plot, the points it is given. A private page holds what was
+published and nothing else, so it may be published, too.
 """
 
-from dpmic.report._assembly import page
+from dpmic.report._assembly import demonstration, page
 from dpmic.report._saving import refuse_unwritable, save
 
-__all__ = ["page", "refuse_unwritable", "save"]
+__all__ = ["demonstration", "page", "refuse_unwritable", "save"]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
 
 from dpmic import __version__
-from dpmic._format import format_ceil, format_floor
+from dpmic._format import format_ceil, format_floor, format_remainder
 from dpmic.data import Pair, pair
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.report import _plain, _private
 from dpmic.report import _words as words
 from dpmic.report._charts import meter
+from dpmic.report._meanings import described
 from dpmic.report._saving import generator
 from dpmic.report.markup import Content, Part, facts, paragraphs, text
 from dpmic.results import (
@@ -48,6 +49,9 @@ PRIVATE: dict[type[Any], Any] = {
 
 
 ESTIMATED = ScoredPairs | Release
+
+UNFOLDED = 3
+"""Paragraphs that explain a page; further ones are folded."""
 
 
 class Budget(Protocol):
@@ -106,7 +110,7 @@ def page(
     Raises
     ------
     ParameterError
-        If the result is of another kind, or points or a ledger do not belong to it.
+        If there is no page for this result, or if points or a ledger do not belong to it.
 
     Examples
     --------
@@ -120,34 +124,117 @@ def page(
         raise ParameterError("estimate", "only published MICs have one", "leave it out")
     if isinstance(result, Published):
         content = _private_content(result, points, others, estimate)
-        notice = Notice("Guarantee", result.guarantee)
+        columns = described(result, job)
+        made = _technical(result, command, job, rehearsal)
         if rehearsal:
-            content = replace(content, title=f"{words.REHEARSED}: {content.title}")
-            notice = Notice(words.REHEARSED, words.REHEARSAL, exposed=True)
-        reading = paragraphs(*content.reading, words.EPSILON)
-        spent = [] if rehearsal else [_spending(result, ledger)]
-    else:
-        _refuse_jobs(job, rehearsal)
-        content = _plain_content(result, _pair(points), others)
-        if ledger is not None:
-            reason = "a result that is not private spends nothing"
-            raise ParameterError("ledger", reason, "pass a ledger with a private result")
-        seen = "" if points is None else ", and a figure shows the records"
-        notice = Notice("Not private", words.EXPOSED.format(points=seen), exposed=True)
-        grid = () if points is None else (words.GRID,)
-        reading, spent = paragraphs(*content.reading, *grid), []
-    parts = [*content.parts, Part("How to read this", reading), *spent]
-    parts.append(_made(result, command, job, rehearsal))
-    return _frame(title or content.title, result, notice, parts)
+            return _rehearsed(result, title, content, columns, made)
+        page = Page(title or content.title, result.headline(), content.parts[0])
+        spent = _spending(result, ledger)
+        rest = [*content.parts[1:], *_column_part(columns), _reading(content), spent, made]
+        return _frame(page, result, [page.first, _promise(result), *rest])
+    _refuse_jobs(job, rehearsal)
+    if ledger is not None:
+        reason = "a result that is not private spends nothing"
+        raise ParameterError("ledger", reason, "pass a ledger with a private result")
+    found = _pair(points)
+    content = _plain_content(result, found, others)
+    return _plain_page(result, title, content, found, _technical(result, command, None, False))
+
+
+def demonstration(
+    result: Screening,
+    exact: Mapping[tuple[str, str], float],
+    *,
+    reason: str,
+    columns: Mapping[str, str],
+    title: str,
+    command: str,
+) -> str:
+    """Return the page of a screening of public data, with the exact values beside the noisy ones.
+
+    For data that anybody may see, and for nothing else: exact values undo the protection.
+
+    Parameters
+    ----------
+    result : Screening
+        What was published.
+    exact : mapping
+        The score of each selected pair without noise.
+    reason : str
+        Why they may be shown; it follows "because".
+    columns : mapping
+        What each column means.
+    title, command : str
+        As for :func:`page`.
+
+    Returns
+    -------
+    str
+        For :func:`save`.
+    """
+    content = _private.screening(result, False, exact)
+    page = Page(title, result.headline(), content.parts[0])
+    public = Part("Why the exact values are here", paragraphs(words.EXACT.format(reason=reason)))
+    made = _technical(result, command, None, False)
+    known = _column_part(described(result, None, columns))
+    rest = [*content.parts[1:], public, *known, _reading(content), _spending(result, None), made]
+    return _frame(page, result, [page.first, _promise(result), *rest])
 
 
 @dataclass(frozen=True)
-class Notice:
-    """What stands at the top of a page: a guarantee, or a warning."""
+class Page:
+    """What a page begins with: its title, a sentence, and the first part."""
 
-    heading: str
-    words: str
-    exposed: bool = False
+    title: str
+    headline: str
+    first: Part
+
+
+def _rehearsed(
+    result: Published, title: str | None, content: Content, columns: Mapping[str, str], made: Part
+) -> str:
+    """Return the page of a rehearsal, whose values mean nothing."""
+    named = title or f"{words.REHEARSED}: {content.title}"
+    notice = Part(words.REHEARSED, paragraphs(words.REHEARSAL), "promise exposed")
+    rest = [*content.parts, *_column_part(columns), _reading(content), made]
+    return _frame(Page(named, "", notice), result, [notice, *rest])
+
+
+def _plain_page(
+    result: Result, title: str | None, content: Content, points: Pair | None, made: Part
+) -> str:
+    """Return the page of a result without privacy, which warns first."""
+    seen = "" if points is None else ", and a figure shows the records"
+    notice = Part("Not private", paragraphs(words.EXPOSED.format(points=seen)), "promise exposed")
+    names = () if points is None or isinstance(result, Pairwise) else points.names
+    headline = result.headline(*names)
+    grid = () if points is None else (words.GRID,)
+    parts = [notice, *content.parts, _reading(content, grid), made]
+    return _frame(Page(title or content.title, headline, notice), result, parts)
+
+
+def _promise(result: Published) -> Part:
+    """Return the guarantee: in plain words, and as the sentence to print."""
+    formal = f"<p class='formal'>{text(result.guarantee)}</p>"
+    return Part("Guarantee", paragraphs(result.protection) + formal, "promise")
+
+
+def _column_part(columns: Mapping[str, str]) -> tuple[Part, ...]:
+    """Return what each column is, where that is known."""
+    if not columns:
+        return ()
+    remark = "Values outside bounds count as the nearest bound; all of this was fixed beforehand."
+    return (Part("What each column is", facts(columns) + paragraphs(remark)),)
+
+
+def _reading(content: Content, more: Sequence[str] = ()) -> Part:
+    """Return how to read the page: the first few paragraphs, and the others folded."""
+    said = [*content.reading, *more]
+    folded = ""
+    if len(said) > UNFOLDED:
+        folded = f"<details><summary>More on how to read it</summary>{paragraphs(*said[UNFOLDED:])}"
+        folded += "</details>"
+    return Part("How to read this", paragraphs(*said[:UNFOLDED]) + folded)
 
 
 def _refuse_jobs(job: str | None, rehearsal: bool) -> None:
@@ -210,8 +297,8 @@ def _unknown(result: object) -> ParameterError:
 def _spending(result: Published, ledger: Budget | None) -> Part:
     """Return what the result cost, and what the ledger still allows."""
     note = (
-        "No ledger was used, so this spending is not tracked. Losses add up: add whatever else is "
-        "published about the same people by hand."
+        "No ledger was used, so this spending is not tracked. Add by hand whatever else is "
+        "published about the same people."
     )
     if result.replayed is not None:
         note = (
@@ -220,6 +307,7 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
         )
     elif ledger is not None:
         note = "What was spent so far includes this result."
+    note = f"{words.EPSILON} {note}"
     cost = {"this result, epsilon": format_ceil(result.epsilon)}
     delta = getattr(result, "delta", 0.0)
     if delta:
@@ -229,7 +317,7 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     now = ledger.balance()
     cost |= {
         "spent so far, epsilon": f"{format_ceil(now.spent)} of {format_floor(now.total)}",
-        "left, epsilon": format_floor(now.remaining),
+        "left, epsilon": format_remainder(now.remaining),
     }
     if now.total_delta:
         spent_delta = format_ceil(now.spent_delta)
@@ -242,27 +330,27 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
 
 
-def _made(result: Result, command: str | None, job: str | None, rehearsal: bool) -> Part:
-    """Return all that is needed to repeat it."""
+def _technical(result: Result, command: str | None, job: str | None, rehearsal: bool) -> Part:
+    """Return all that is needed to repeat a result, folded."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    rows = {**result.provenance(), "version of dpmic": __version__, "date of this report": now}
-    shown = ""
+    shown = facts({**result.provenance(), "version of dpmic": __version__, "date": now})
     if command is not None:
-        shown += _code(_said(result, rehearsal), command)
+        shown += _code(_repeating(result, rehearsal), command)
     if job is not None:
-        shown += _code("The job file, as it was:", job)
-    return Part("How it was made", facts(rows) + shown)
+        shown += _code("The job file:", job)
+    summary = "Parameters, noise and how to repeat this"
+    return Part("Technical details", f"<details><summary>{summary}</summary>{shown}</details>")
 
 
-def _said(result: Result, rehearsal: bool) -> str:
-    """Return what repeating a command gives."""
+def _repeating(result: Result, rehearsal: bool) -> str:
+    """Say what repeating a command gives."""
     if rehearsal:
         return "This command makes up the same data and draws fresh noise, at no cost."
     if not isinstance(result, Published):
-        return "Repeated with:"
+        return "Repeat this with:"
     return (
-        "This command asks the same question. With its ledger and dataset it shows this "
-        "answer again for nothing; otherwise it draws fresh noise, and costs as much again."
+        "This command repeats the query. With its ledger and dataset it shows this answer again "
+        "at no cost; otherwise it draws fresh noise and is charged again."
     )
 
 
@@ -270,7 +358,7 @@ def _code(said: str, code: str) -> str:
     return f"{paragraphs(said)}<pre tabindex='0'><code>{text(code)}</code></pre>"
 
 
-def _frame(title: str, result: Result, notice: Notice, parts: Sequence[Part]) -> str:
+def _frame(page: Page, result: Result, parts: Sequence[Part]) -> str:
     """Return the file; its policy allows the two inline pieces by their hashes only."""
     style, script = _shipped("style.css"), _shipped("sort.js")
     policy = (
@@ -278,12 +366,7 @@ def _frame(title: str, result: Result, notice: Notice, parts: Sequence[Part]) ->
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     private = isinstance(result, Published)
-    kind = "promise exposed" if notice.exposed else "promise"
-    body = "".join(
-        f"<section aria-labelledby='part{i}'><h2 id='part{i}'>{text(part.heading)}</h2>"
-        f"{part.markup}</section>\n"
-        for i, part in enumerate(parts)
-    )
+    headline = f"<p class='headline'>{text(page.headline)}</p>" if page.headline else ""
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
         f"{generator(__version__, private=private)}\n"
@@ -291,17 +374,25 @@ def _frame(title: str, result: Result, notice: Notice, parts: Sequence[Part]) ->
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
         "<meta name='color-scheme' content='light dark'>\n"
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>\n"
-        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{text(title)}</h1>{paragraphs(_summary(result))}</header>\n<main>\n"
-        f"<section class='{kind}' aria-labelledby='promise'><h2 id='promise'>{notice.heading}</h2>"
-        f"{paragraphs(notice.words)}</section>\n{body}</main>\n"
+        f"<title>{text(page.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>{text(page.title)}</h1>{headline}{paragraphs(_summary(result))}</header>\n"
+        f"<main>\n{''.join(map(_section, range(len(parts)), parts))}</main>\n"
         f"<footer><p>Made by dpmic {text(__version__)}.</p></footer>\n"
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 
+def _section(number: int, part: Part) -> str:
+    key = "promise" if part.kind else f"part{number}"
+    kind = f"class='{part.kind}' " if part.kind else ""
+    return (
+        f"<section {kind}aria-labelledby='{key}'><h2 id='{key}'>{text(part.heading)}</h2>"
+        f"{part.markup}</section>\n"
+    )
+
+
 def _summary(result: Result) -> str:
-    """Return what is to be known first, in a line."""
+    """Return what the result is of, in a line."""
     made = result.provenance()
     people = isinstance(result, Published) and result.person is not None
     what = f"{made['records (n)']} {'people' if people else 'records'}"

@@ -18,9 +18,10 @@ from dpmic.data import Pair, Variable
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest
+from dpmic.results.relation import ceiling
 
-ROW, AXIS = 42, 26
-"""Pixels of a bar with its label, and of the numbers beneath."""
+ROW, AXIS, BAND = 42, 26, 22
+"""Pixels of a bar with its label, of the numbers beneath, and of the band's label above."""
 
 LABEL = 40
 """Characters of a bar's label that fit beside its value on a phone."""
@@ -33,8 +34,8 @@ HEIGHT = 380
 MOST_POINTS = 4000
 """More points hide each other, and make the file large."""
 
-DENSE = 20
-"""With more rows or columns than this, lines are drawn faintly, or they hide the points."""
+MOST_LINES = 15
+"""More lines on an axis would bury the points: the medians between them are drawn instead."""
 
 AXIS_NAME, NARROW = 40, 8
 """Characters of an axis's name, and of numbers that fit beside the y axis's usual margin."""
@@ -63,12 +64,12 @@ LEAST_SPAN = 1e-290
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value from 0 to 1 with the interval of its noise, and its estimate if that is shown."""
+    """A value from 0 to 1 with the interval of its noise, and a second mark if there is one."""
 
     names: tuple[str, ...]
     value: float
     ends: tuple[float, float]
-    estimate: float | None = None
+    mark: float | None = None
 
 
 def figure(drawing: str, caption: str) -> str:
@@ -76,24 +77,32 @@ def figure(drawing: str, caption: str) -> str:
     return f"<figure>{drawing}<figcaption>{text(caption)}</figcaption></figure>"
 
 
-def bars(rows: Sequence[Bar], title: str, told: str) -> str:
-    """Draw bars from 0 to 1, the first on top."""
-    height = ROW * len(rows)
-    grid = "".join(
-        f"<line class='grid' x1='{10 * i}%' x2='{10 * i}%' y1='0' y2='{height}'/>"
-        for i in range(0, 11, 2)
-    )
+def bars(rows: Sequence[Bar], title: str, described: str, by_chance: float | None = None) -> str:
+    """Draw bars from 0 to 1, the first on top; a band shows what unrelated columns score."""
+    above = 0 if by_chance is None else BAND
+    height = above + ROW * len(rows)
     ends = {0: "start", 10: "end"}
     numbers = "".join(
         f"<text class='tick' x='{10 * i}%' y='{height + 17}' "
         f"text-anchor='{ends.get(i, 'middle')}'>{i / 10:g}</text>"
         for i in range(0, 11, 2)
     )
-    drawn = "".join(_bar(row, ROW * place) for place, row in enumerate(rows))
+    label = "" if by_chance is None else _by_chance(by_chance, above)
+    drawn = "".join(_bar(row, above + ROW * i, by_chance) for i, row in enumerate(rows))
     return (
         f"<svg class='bars' role='img' aria-labelledby='bars-title bars-told' width='100%' "
         f"height='{height + AXIS}'><title id='bars-title'>{text(title)}</title>"
-        f"<desc id='bars-told'>{text(told)}</desc>{grid}{drawn}{numbers}</svg>"
+        f"<desc id='bars-told'>{text(described)}</desc>{label}{drawn}{numbers}</svg>"
+    )
+
+
+def _by_chance(most: float, below: int) -> str:
+    """Draw the label of the band above the bars."""
+    words = f"unrelated columns score up to {ceiling(most)}"
+    place = f"x='{100 * most:.2f}%' dx='5'" if most < 0.4 else "x='0'"
+    return (
+        f"<rect class='chance' y='{below - 18}' width='{100 * most:.2f}%' height='18'/>"
+        f"<text class='tick' {place} y='{below - 5}'>{words}</text>"
     )
 
 
@@ -108,28 +117,36 @@ def meter(share: float, title: str) -> str:
     )
 
 
-def _bar(row: Bar, top: int) -> str:
-    """Draw one bar: the label and the value above, the interval and an estimate on it."""
+def _bar(row: Bar, top: int, by_chance: float | None) -> str:
+    """Draw one bar: the label and the value above, the interval and a mark on it."""
     low, high = (100 * end for end in row.ends)
     value, middle = 100 * row.value, top + 30
     room = LABEL // len(row.names)
     label = " \u00b7 ".join(shorten(name, room) for name in row.names)
+    lane = "".join(
+        f"<line class='grid' x1='{10 * i}%' x2='{10 * i}%' y1='{middle - 9}' y2='{middle + 9}'/>"
+        for i in range(0, 11, 2)
+    )
+    if by_chance is not None:
+        lane += (
+            f"<rect class='chance' y='{middle - 9}' width='{100 * by_chance:.2f}%' height='18'/>"
+        )
     caps = "".join(
         f"<line class='noise' x1='{end:.2f}%' x2='{end:.2f}%' y1='{middle - 5}' y2='{middle + 5}'/>"
         for end in (low, high)
     )
-    diamond = ""
-    if row.estimate is not None:
-        diamond = (
-            f"<svg class='estimate' x='{100 * row.estimate:.2f}%' y='{middle}'>"
+    mark = ""
+    if row.mark is not None:
+        mark = (
+            f"<svg class='mark' x='{100 * row.mark:.2f}%' y='{middle}'>"
             "<path d='M0-6L5 0 0 6-5 0z'/></svg>"
         )
     return (
-        f"<text class='label' x='0' y='{top + 16}'>{text(label)}</text>"
+        f"<text x='0' y='{top + 16}'>{text(label)}</text>"
         f"<text class='value' x='100%' y='{top + 16}' text-anchor='end'>{row.value:.2f}</text>"
-        f"<rect class='bar' x='0' y='{middle - 7}' width='{value:.2f}%' height='14' rx='2'/>"
+        f"{lane}<rect class='bar' y='{middle - 6}' width='{value:.2f}%' height='12' rx='2'/>"
         f"<line class='noise' x1='{low:.2f}%' x2='{high:.2f}%' y1='{middle}' y2='{middle}'/>{caps}"
-        f"<circle class='dot' cx='{value:.2f}%' cy='{middle}' r='4'/>{diamond}"
+        f"<circle class='dot' cx='{value:.2f}%' cy='{middle}' r='4'/>{mark}"
     )
 
 
@@ -324,16 +341,47 @@ def scatter(score: Score, points: Pair) -> str:
     )
     dots = "".join(f"M{x:g} {y:g}h0" for x, y in places)
     x_cuts, y_cuts = map(np.array, score.grid.lines())
-    cuts = "".join(f"M{x:.1f} 0v1000" for x in 1000 * across.share(x_cuts))
-    cuts += "".join(f"M0 {y:.1f}h1000" for y in 1000 - 1000 * up.share(y_cuts))
-    dense = " dense" if max(score.grid.k, score.grid.l) > DENSE else ""
+    cuts = medians = ""
+    if x_cuts.size <= MOST_LINES:
+        cuts += "".join(f"M{x:.1f} 0v1000" for x in 1000 * across.share(x_cuts))
+    else:
+        medians += _medians(x_cuts, (xs, across), (ys, up), "M{0:.1f} {2:.1f}H{1:.1f}")
+    if y_cuts.size <= MOST_LINES:
+        cuts += "".join(f"M0 {y:.1f}h1000" for y in 1000 - 1000 * up.share(y_cuts))
+    else:
+        medians += _medians(y_cuts, (ys, up), (xs, across), "M{2:.1f} {0:.1f}V{1:.1f}")
     first, second = points.names
     told = (
         f"{kept.size:,} points of {first} across and {second} up, and the best grid of "
         f"{score.grid.k} rows and {score.grid.l} columns."
     )
-    drawn = f"<path class='points' d='{dots}'/><path class='cuts{dense}' d='{cuts}'/>"
+    drawn = f"<path class='points' d='{dots}'/><path class='cuts' d='{cuts}'/>"
+    drawn += f"<path class='medians' d='{medians}'/>" if medians else ""
     return _plane(across, up, drawn, "scatter", f"{first} and {second}", told)
+
+
+def _medians(
+    cuts: NDArray[np.float64],
+    along: tuple[NDArray[np.float64], Axis],
+    other: tuple[NDArray[np.float64], Axis],
+    stroke: str,
+) -> str:
+    """Draw the median of one column within each part of the other."""
+    (values, axis), (others, scale) = along, other
+    parts = np.searchsorted(cuts, values, side="right")
+    edges = np.concatenate([[axis.low], cuts, [axis.high]])
+    # The vertical axis of the drawing runs downwards.
+    places = 1000 * axis.share(edges)
+    drawn = []
+    for part in np.unique(parts).tolist():
+        middle = 1000 * float(scale.share(np.median(others[parts == part], keepdims=True))[0])
+        ends = places[part : part + 2]
+        if stroke.endswith("V{1:.1f}"):
+            ends = 1000 - ends
+        else:
+            middle = 1000 - middle
+        drawn.append(stroke.format(*ends, middle))
+    return "".join(drawn)
 
 
 def histogram(published: HistogramRelease) -> str:

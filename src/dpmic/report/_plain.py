@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_ceil
+from dpmic._format import format_chance
 from dpmic.data import Pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
+    MOST_LINES,
     MOST_POINTS,
     HeatMap,
     figure,
@@ -24,6 +25,7 @@ from dpmic.report._charts import (
 from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
+from dpmic.results.relation import ceiling
 
 MOST_ROWS = 300
 STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
@@ -38,8 +40,10 @@ def score(result: Score, points: Pair | None) -> Content:
     names = (
         " of the two columns" if points is None else f" of {points.names[0]} and {points.names[1]}"
     )
+    known = result.unrelated
     numbers = {
         "MIC": decimals(result.mic),
+        **({"unrelated columns, up to": ceiling(known.most)} if known else {}),
         "TIC, normalised": decimals(result.tic(normalised=True)),
         "MAS, asymmetry": decimals(result.mas),
         "MEV, largest at the edge": decimals(result.mev),
@@ -48,8 +52,8 @@ def score(result: Score, points: Pair | None) -> Content:
     }
     return Content(
         title=f"{STATISTICS.get(result.statistic, result.statistic)}{names}",
-        parts=(Part("The result", cards(numbers)), *_scatter(result, points)),
-        reading=(words.MIC, words.CHANCE, words.TIC, words.MINE),
+        parts=(Part("At a glance", cards(numbers)), *_scatter(result, points)),
+        reading=(words.MIC, words.STRENGTH, words.CHANCE, words.TIC, words.MINE),
     )
 
 
@@ -60,11 +64,16 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
     part = strongest_part(complete)
     name = STATISTICS.get(result.statistic, result.statistic)
     caption = f"{name} of each pair: the fuller the colour, the stronger."
+    if result.unrelated is not None:
+        caption += (
+            f" By chance, the strongest of {plural(result.mic.size, 'unrelated pair')} of numbers "
+            f"scores up to {ceiling(result.unrelated.most)} (95%)."
+        )
     if part is not complete:
         caption += (
             f" Columns of the strongest pairs are shown, at most {MOST_COLUMNS} on each side."
         )
-    reading = [words.MIC, words.CHANCE]
+    reading = [words.MIC, words.STRENGTH, words.CHANCE]
     reading += [words.TIC] if result.tic is not None else []
     reading += [words.PVALUES, words.QVALUES] if result.pvalues is not None else []
     return Content(
@@ -79,18 +88,18 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
 
 
 def independence(result: IndependenceTest, points: Pair | None, tested: Score | None) -> Content:
-    """Show a test beside what chance gives, and the points if they are there."""
+    """Show a test beside what unrelated columns give, and the points if they are there."""
     numbers = {
-        "p-value": format_ceil(result.pvalue, 3),
+        "p-value": format_chance(result.pvalue),
         "TICe": f"{result.statistic:.4g}",
-        "TICe of permutations, median": f"{np.median(result.null):.4g}",
+        "TICe of unrelated columns, median": f"{np.median(result.null):.4g}",
     }
     names = "the two columns" if points is None else f"{points.names[0]} and {points.names[1]}"
-    caption = "Bars: TICe of the permutations. Line: TICe that was observed."
-    chance = Part("Beside chance", figure(null(result), caption))
+    caption = "Bars: TICe of shuffled, unrelated records. Line: TICe of the records as they are."
+    chance = Part("Compared with unrelated columns", figure(null(result), caption))
     return Content(
         title=f"Are {names} independent?",
-        parts=(Part("The result", cards(numbers)), chance, *_scatter(tested, points)),
+        parts=(Part("At a glance", cards(numbers)), chance, *_scatter(tested, points)),
         reading=(words.PVALUE, words.TICE),
     )
 
@@ -107,10 +116,13 @@ def _scatter(of: Score | None, points: Pair | None) -> tuple[Part, ...]:
             f"the score is of {of.n} records",
             "pass the columns that were scored",
         )
-    caption = (
-        f"Each dot is a record; lines are the best grid, {of.grid.k} rows by {of.grid.l} columns, "
-        f"with a MIC of {decimals(of.mic)}."
-    )
+    size = f"{of.grid.k} rows by {of.grid.l} columns"
+    caption = f"Each dot is a record; lines are the best grid, {size}."
+    if max(of.grid.k, of.grid.l) > MOST_LINES + 1:
+        caption = (
+            f"Each dot is a record. The best grid has {size}, more than can be drawn: short lines "
+            "show the median within each part."
+        )
     if points.x.size > MOST_POINTS:
         caption += f" {MOST_POINTS:,} of {points.x.size:,} records are drawn, taken at random."
     first, second = points.names
@@ -144,5 +156,5 @@ def _cell(name: str, value: Any) -> Cell:
     if math.isnan(value):
         return Cell("\u2013")
     if name in CHANCES:
-        return Cell(format_ceil(value.item(), 2), value.item())
+        return Cell(format_chance(value.item()), value.item())
     return Cell(format(value, FORMATS.get(name, ".4f")), value.item())

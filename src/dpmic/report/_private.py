@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_ceil, format_complement
+from dpmic._format import format_chance, format_complement
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
@@ -18,7 +20,18 @@ from dpmic.report._charts import (
     histogram,
     strongest_part,
 )
-from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
+from dpmic.report.markup import (
+    Cell,
+    Column,
+    Content,
+    Part,
+    cards,
+    decimals,
+    pair,
+    plural,
+    table,
+    text,
+)
 from dpmic.results import (
     BoundsEstimate,
     Groups,
@@ -30,15 +43,20 @@ from dpmic.results import (
     uncertainty,
 )
 from dpmic.results.pairwise import strongest
+from dpmic.results.relation import sentence_case
 from dpmic.results.release import BIASED
 
 Pairs = Screening | PairwiseRelease
 MOST_BARS, MOST_ROWS = 25, 300
 LEGEND = "Bar and dot: the published value. Line: the 95% interval of its noise."
-DIAMOND = "Diamond: the estimate of MIC*."
+ESTIMATED = "Diamond: the estimate of MIC*."
+EXACT = "Diamond: the exact value, without noise."
+
+Exact = Mapping[tuple[str, str], float]
+"""The scores without noise, of public data alone."""
 
 
-def screening(result: Screening, estimate: bool) -> Content:
+def screening(result: Screening, estimate: bool, exact: Exact | None = None) -> Content:
     """Show the selected pairs."""
     selected, total = len(result.pairs), plural(result.candidates, "pair")
     title = (
@@ -49,24 +67,61 @@ def screening(result: Screening, estimate: bool) -> Content:
     about_order = words.SELECTED if selected < result.candidates else words.NOISY_ORDER
     return Content(
         title=title,
-        parts=_pairs(result, estimate),
+        parts=_pairs(result, estimate, exact),
         reading=(*_reading(result, estimate), about_order),
     )
 
 
 def groups(result: Groups) -> Content:
-    """Show each group, one after the other."""
-    each = [
-        (group, release(own, False) if isinstance(own, Release) else screening(own, False))
-        for group, own in result.items()
+    """Show every group in one figure and one table."""
+    several = len(result.rows()) > len(result)
+    found = sorted(result.rows(), key=lambda row: -row["value"])
+    bars_of = [
+        Bar(
+            (f"{result.by} {row['group']}", *((row["x"], row["y"]) if several else ())),
+            row["value"],
+            (row["low"], row["high"]),
+        )
+        for row in found[:MOST_BARS]
     ]
-    parts = tuple(
-        Part(f"{result.by} {group} (at least {result[group].n:,}): {part.heading}", part.markup)
-        for group, content in each
-        for part in content.parts
+    described = "; ".join(f"{', '.join(row.names)}: {row.value:.4f}" for row in bars_of)
+    known = [own.unrelated for _, own in result.items()]
+    most = None if None in known else max(each.most for each in known)
+    title = "The values of the groups, with the intervals of their noise"
+    legend = " ".join(filter(None, (LEGEND, _cut(len(bars_of), len(found)))))
+    glance = figure(bars(bars_of, title, described, most), legend)
+    first = result.members[0]
+    pairs = getattr(first, "candidates", 1)
+    return Content(
+        title=sentence_case(result.title),
+        parts=(
+            Part("At a glance", glance),
+            Part("Groups and their values", _groups_table(result, found[:MOST_ROWS])),
+        ),
+        reading=(*_scale(known[0], pairs), *_noise_words(False), words.SEVERAL, words.GROUPS),
     )
-    reading = (*each[0][1].reading, words.GROUPS)
-    return Content(title=f"{each[0][1].title}, by {result.by}", parts=parts, reading=reading)
+
+
+def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the values of all groups, the largest first."""
+    columns = [
+        Column(result.by, numeric=False),
+        Column("records, at least"),
+        Column("pair"),
+        Column("value", order="descending"),
+        Column("noise interval, 95%"),
+    ]
+    cells = (
+        (
+            Cell(text(row["group"])),
+            Cell(f"{result[row['group']].n:,}", result[row["group"]].n),
+            Cell(pair(row["x"], row["y"])),
+            Cell(decimals(row["value"]), row["value"]),
+            _ends(row["low"], row["high"]),
+        )
+        for row in rows
+    )
+    return table("Groups, the largest value first.", columns, cells)
 
 
 def matrix(result: PairwiseRelease, estimate: bool) -> Content:
@@ -97,12 +152,14 @@ def release(result: Release, estimate: bool) -> Content:
         numbers |= _guess(known)
         guess = known.rows[0][0]
     row = Bar(result.names, result.value, (low, high), guess)
-    told = f"{first} and {second}: {result.value:.4f}, noise from {low:.4f} to {high:.4f}."
-    drawing = bars([row], f"The {name} on its scale", told)
+    described = f"{first} and {second}: {result.value:.4f}, noise from {low:.4f} to {high:.4f}."
+    chance = result.unrelated
+    drawing = bars([row], f"The {name} on its scale", described, chance and chance.most)
+    legend = f"{LEGEND} {ESTIMATED}" if estimate else LEGEND
     return Content(
         title=f"{name} of {first} and {second}",
-        parts=(Part("The result", cards(numbers) + figure(drawing, _legend(estimate))),),
-        reading=(words.MIC, words.CHANCE, *_noise_words(estimate)),
+        parts=(Part("At a glance", cards(numbers) + figure(drawing, legend)),),
+        reading=(*_scale(chance, 1), *_noise_words(estimate)),
     )
 
 
@@ -139,7 +196,7 @@ def bounds(result: BoundsEstimate) -> Content:
     numbers = {f"range of {result.name}": found if result.found else "none found"}
     if result.found:
         numbers["records outside, at most"] = f"{result.outside:,} of {result.n:,}"
-        numbers["with probability"] = f"{format_complement(result.failure)} or more"
+        numbers["with probability at least"] = format_complement(result.failure)
     return Content(
         title=f"Range of {result.name}",
         parts=(Part("The result", cards(numbers)),),
@@ -151,7 +208,7 @@ def independence(result: IndependenceRelease) -> Content:
     """Show a test's p-value."""
     first, second = result.names
     numbers = {
-        "p-value": format_ceil(result.pvalue, 4),
+        "p-value": format_chance(result.pvalue),
         "Cramer's V of ranks, with noise": decimals(result.value),
     }
     return Content(
@@ -159,8 +216,8 @@ def independence(result: IndependenceRelease) -> Content:
         parts=(Part("The result", cards(numbers)),),
         reading=(
             words.PVALUE,
-            "Cramer's V compares the ranks of the two columns, from 0 for no relation to 1; with "
-            "its noise it may lie outside. It is not a MIC.",
+            "Cramer's V measures the association of the ranks of the two columns, from 0 for none "
+            "to 1. Its noise may take it below 0 or above 1. It is not a MIC.",
         ),
     )
 
@@ -176,23 +233,20 @@ def _guess(known: uncertainty.KnownEstimates) -> dict[str, str]:
     }
 
 
-def _legend(estimate: bool) -> str:
-    return f"{LEGEND} {DIAMOND}" if estimate else LEGEND
-
-
-def _pairs(result: Pairs, estimate: bool) -> tuple[Part, ...]:
+def _pairs(result: Pairs, estimate: bool, exact: Exact | None = None) -> tuple[Part, ...]:
     """Return the bars and the table of published pairs, the largest value first."""
     places = strongest(np.array(result.values), MOST_ROWS).tolist()
     named, ends = result.pairs, result.interval()
     known = result.known_estimates() if estimate else None
     guesses = known.rows if known else ((None, None, None),) * len(named)
     start = 0 if result.target is None else 1
-    rows = [
-        Bar(named[i][start:], result.values[i], ends[i], guesses[i][0]) for i in places[:MOST_BARS]
-    ]
-    told = "; ".join(f"{', '.join(row.names)}: {row.value:.4f}" for row in rows)
-    drawing = bars(rows, "The values of the pairs, with the intervals of their noise", told)
-    cut = _cut(len(rows), len(named))
+    marks = [guess for guess, *_ in guesses] if exact is None else [exact[own] for own in named]
+    rows = [Bar(named[i][start:], result.values[i], ends[i], marks[i]) for i in places[:MOST_BARS]]
+    described = "; ".join(f"{', '.join(row.names)}: {row.value:.4f}" for row in rows)
+    title = "The values of the pairs, with the intervals of their noise"
+    drawing = bars(rows, title, described, result.unrelated and result.unrelated.most)
+    mark = (ESTIMATED,) if estimate else (EXACT,) if exact is not None else ()
+    legend = " ".join(filter(None, (LEGEND, *mark, _cut(len(rows), len(named)))))
     columns = [
         Column("pair", numeric=False),
         Column("value", order="descending"),
@@ -202,16 +256,19 @@ def _pairs(result: Pairs, estimate: bool) -> tuple[Part, ...]:
     if known is not None:
         columns += [Column("estimate of MIC*"), Column("its interval, 95%")]
         caption += f" Estimates: {known.note}. {uncertainty.NAMED_BEFOREHAND}"
+    if exact is not None:
+        columns.append(Column("exact value"))
     cells = (
         (
             *(Cell(pair(*named[i])), Cell(decimals(result.values[i]), result.values[i])),
             _ends(*ends[i]),
             *(_estimated(*guesses[i]) if known else ()),
+            *((Cell(decimals(exact[named[i]]), exact[named[i]]),) if exact is not None else ()),
         )
         for i in places
     )
     return (
-        Part("At a glance", figure(drawing, f"{_legend(estimate)} {cut}".strip())),
+        Part("At a glance", figure(drawing, legend)),
         Part("Pairs and their values", table(caption, columns, cells)),
     )
 
@@ -238,7 +295,7 @@ def _heat(result: PairwiseRelease) -> Part:
 
 
 def _counts(result: HistogramRelease) -> str:
-    """Return the histogram in numbers, y upwards, for who cannot see the figure."""
+    """Return the histogram in numbers, smallest y first, for people who cannot see the figure."""
     first, second = result.names
     places = [f"{low:.6g} to {high:.6g}" for low, high in itertools.pairwise(result.x_edges)]
     columns = [Column(f"{second}, by {first}", numeric=False), *map(Column, places)]
@@ -259,7 +316,16 @@ def _cut(shown: int, total: int) -> str:
 def _reading(result: Pairs, estimate: bool) -> tuple[str, ...]:
     several = (words.SEVERAL,) if len(result.values) > 1 else ()
     together = (words.TOGETHER,) if result.noise == "cube" else ()
-    return (words.MIC, words.CHANCE, *_noise_words(estimate), *several, *together)
+    scale = _scale(result.unrelated, getattr(result, "candidates", len(result.values)))
+    return (*scale, *_noise_words(estimate), *several, *together)
+
+
+def _scale(known: object, pairs: int) -> tuple[str, ...]:
+    """Say what a MIC means, and what unrelated columns score."""
+    if known is None:
+        return words.MIC, words.STRENGTH, words.CHANCE
+    band = words.BAND if pairs == 1 else words.BANDS.format(pairs=f"{pairs:,}")
+    return words.MIC, words.STRENGTH, f"{words.CHANCE} {band}"
 
 
 def _noise_words(estimate: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What pages are put together from. Every text passes through here: column names are anybody's."""
+"""The pieces of a page. Every text is escaped here, since anybody may have named the columns."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from dpmic._format import visible
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A heading, and markup beneath it."""
+    """A heading, and markup beneath it; ``kind`` is a class of the style sheet."""
 
     heading: str
     markup: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a page shows of one kind of result: all texts are plain but for the markup of parts.
+    """What a page shows of one kind of result. Texts are plain, except the markup of parts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the library hands back: frozen, without data, ready to print, pickle or write as JSON."""
+"""What calls return: frozen, without data, ready to print, pickle or write as JSON."""
 
 from dpmic.results._base import Fact, Result
 from dpmic.results._published import PrivacyUnit, Published, PublishedPair

@@ -108,6 +108,10 @@ class Result(ABC):
         """Return the numbers as one flat row, such as a line of CSV."""
         return self.to_dict()
 
+    def headline(self) -> str:
+        """Return what was found in a sentence or two that anybody understands, if there is one."""
+        return ""
+
     @abstractmethod
     def _summary(self) -> str:
         """Return the result in one line."""
@@ -121,11 +125,26 @@ class Result(ABC):
         return f"{type(self).__name__}({self._summary()}){lines}"
 
     def _repr_html_(self) -> str:
-        facts = self.facts()
+        facts = self._html_facts()
         said = {"records (n)", *(fact.label for fact in facts)}
         rest = {name: text for name, text in self.provenance().items() if name not in said}
         made = ", ".join(f"{name} = {text}" for name, text in rest.items())
-        return html_table([*facts, *([Fact("computed with", made)] if made else [])])
+        leading, *more = self._html_sentences()
+        folded = f"<details><summary>Technical details</summary><p>{escape(made)}</p></details>"
+        return (
+            (f"<p><strong>{escape(leading)}</strong></p>" if leading else "")
+            + html_table(facts)
+            + "".join(f"<p>{escape(sentence)}</p>" for sentence in more)
+            + (folded if made else "")
+        )
+
+    def _html_facts(self) -> list[Fact]:
+        """Return the table of a notebook."""
+        return self.facts()
+
+    def _html_sentences(self) -> Sequence[str]:
+        """Return the sentence above the table of a notebook, and those below."""
+        return (self.headline(),)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

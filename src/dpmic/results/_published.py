@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dpmic._format import format_ceil
-from dpmic.results._base import Fact, Result, flatten, html_table
+from dpmic._format import format_ceil, format_factor, percent_ceil
+from dpmic.results._base import Fact, Result, flatten
+
+GUESS, LARGE_EPSILON = 0.01, 100.0
+"""The probability of a guess before a result is seen; above this epsilon it becomes certainty."""
 
 LONGEST_NUMBER = 25
 """Characters of a float in JSON, and one to spare."""
@@ -32,22 +35,29 @@ class PrivacyUnit:
     rows: int = 1
 
     @property
-    def replaced(self) -> str:
-        """The clause of a guarantee: what is replaced by what."""
-        several = self.rows > 1
-        if several and self.person is not None:
-            used = f"(by {self.person}; of each only the first {self.rows} are used)"
-            unit = f"all of one person's records {used}"
-        elif several:
-            unit = f"all of one person's records, at most {self.rows},"
-        elif self.person is not None:
-            unit = f"one person (by {self.person}; of each only the first record is used)"
-        else:
-            unit = "one record"
-        others = "any other"
-        if several:
-            others = "as many others" if self.person is None else f"any others, at most {self.rows}"
-        return f"{unit} {'are' if several else 'is'} replaced by {others}"
+    def replacing(self) -> str:
+        """The subject of a guarantee: whose records are replaced.
+
+        Examples
+        --------
+        >>> for unit in (PrivacyUnit(), PrivacyUnit("patient"), PrivacyUnit("patient", 5)):
+        ...     print(unit.replacing)
+        replacing one record
+        replacing one person's record (patient; only their first record counts)
+        replacing all records of one person (patient; only the first 5 of each count)
+        """
+        if self.person is None:
+            several = f"all records of one person, at most {self.rows},"
+            return f"replacing {'one record' if self.rows == 1 else several}"
+        if self.rows == 1:
+            return f"replacing one person's record ({self.person}; only their first record counts)"
+        first = f"only the first {self.rows} of each count"
+        return f"replacing all records of one person ({self.person}; {first})"
+
+    @property
+    def anyone(self) -> str:
+        """Whom or what the guarantee speaks of, in a word."""
+        return "record" if self.person is None and self.rows == 1 else "person"
 
     @property
     def protected(self) -> str:
@@ -109,6 +119,28 @@ class Published(Result):
         """The sentence that may be printed beside the result."""
 
     @property
+    def protection(self) -> str:
+        """The guarantee in plain words, for readers who do not know differential privacy."""
+        return self._in_plain_words()
+
+    def _in_plain_words(self, delta: float = 0.0) -> str:
+        """Return what epsilon, and delta, mean for a guess that had a probability of 1%."""
+        whom = self.privacy_unit.anyone
+        limited = f"What this result reveals about any one {whom} is limited"
+        factor = math.exp(min(self.epsilon, LARGE_EPSILON))
+        if delta:
+            found = percent_ceil(min(GUESS * factor + delta, 1.0))
+            return (
+                f"{limited}: a test that raises a false alarm in 1% of cases detects that one "
+                f"{whom} was replaced in at most {found} of cases."
+            )
+        sure = percent_ceil(GUESS * factor / (1 - GUESS + GUESS * factor))
+        return (
+            f"{limited}: someone who was 1% sure of a guess about one {whom} is at most {sure} "
+            "sure after seeing it."
+        )
+
+    @property
     def privacy_unit(self) -> PrivacyUnit:
         """Whom the guarantee protects."""
         return PrivacyUnit(self.person, self.rows_per_person)
@@ -149,39 +181,37 @@ class Published(Result):
         return f"stored answer of {self.drawn_on}"
 
     def _promise(self, what: str, delta: float = 0.0) -> str:
-        """Return the sentence that may be printed beside the result."""
+        """Return the sentences that may be printed beside the result.
+
+        They state (epsilon, delta)-differential privacy in full: for all sets S of results and
+        both directions, P(S) is at most e^epsilon P'(S) + delta.
+        """
         epsilon = format_ceil(self.epsilon)
-        cost = f"epsilon = {epsilon}"
-        bound = (
-            f"no published result becomes more than exp({epsilon}) times as likely or as unlikely"
-        )
+        cost, results, rest = f"epsilon = {epsilon}", "any result", ""
         if delta:
-            rest = format_ceil(delta)
-            cost += f" and delta = {rest}"
-            bound = (
-                "no set of published results becomes more probable than "
-                f"exp({epsilon}) times what it was plus {rest}"
-            )
+            probability = format_ceil(delta)
+            cost += f" and delta = {probability}"
+            results = "any set of results"
+            rest = f" and, beyond that, by at most {probability}"
+        people = "" if self.person is None else " people"
         public = "".join(f", {name} = {_exact(v)}" for name, v in self.parameters.items())
-        people = self.person is not None and self.rows_per_person > 1
         return (
-            f"{what} differentially private with {cost}: if {self.privacy_unit.replaced}, "
-            f"{bound}; public are n = {self.n}{' people' if people else ''}{public}."
+            f"{what} differentially private with {cost}: {self.privacy_unit.replacing} changes "
+            f"the probability of {results} by at most a factor of e^{epsilon} = "
+            f"{format_factor(epsilon)}{rest}. Public: n = {self.n}{people}{public}."
             f"{self._left_out}"
         )
 
     @property
     def _left_out(self) -> str:
-        """The sentence about missing values, where there can be any."""
+        """The sentence about missing values, if there may be any."""
         rule = self.parameters.get("missing")
         if rule is None:
             return ""
         if rule == "drop":
-            return (
-                " Records are left out of pairs whose values they lack; how many is not published."
-            )
-        where = "a random value" if rule == "scatter" else "the value stated for its column"
-        return f" A missing value is replaced by {where}; how many are is not published."
+            return " Each pair leaves out records with missing values; how many is not published."
+        by = "a random value" if rule == "scatter" else "the value stated for its column"
+        return f" Each missing value is replaced by {by}; how many there are is not published."
 
     @abstractmethod
     def _drawn(self) -> Sequence[float]:
@@ -195,9 +225,12 @@ class Published(Result):
     def _sound(self) -> bool:
         return 0 < self.epsilon < math.inf
 
-    def _repr_html_(self) -> str:
+    def _html_facts(self) -> list[Fact]:
         again = [] if self.replayed is None else [Fact("replayed", self._again)]
-        return html_table([*self.facts(), *again, Fact("guarantee", self.guarantee)])
+        return [*self.facts(), *again]
+
+    def _html_sentences(self) -> Sequence[str]:
+        return self.headline(), self.protection, self.guarantee
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

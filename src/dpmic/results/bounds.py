@@ -20,14 +20,14 @@ MOST_DRAWN = 80
 class BoundsEstimate(Published):
     """A differentially private range of a column, to be used as bounds.
 
-    The range is public from now on: releases that use it cost their own epsilon, and no more.
+    The range becomes public; releases that use it are charged separately.
 
     Attributes
     ----------
     low, high : float
         The ends of the range, round numbers.
     outside : int
-        With probability 1 - ``failure`` or more, at most this many records lie below ``low`` or
+        With probability at least 1 - ``failure``, at most this many records lie below ``low`` or
         above ``high``.
     failure : float
         The probability that more do; of the noise alone, whatever the records are.
@@ -56,11 +56,11 @@ class BoundsEstimate(Published):
         promise = self._promise(f"This range of {self.name} is")
         if not self.found:
             return (
-                f"{promise} Nothing stood out from the noise: the range is the widest there is, "
-                "and says nothing of the records."
+                f"{promise} Nothing stood out from the noise, so this is the widest possible range "
+                "and says nothing about the records."
             )
         return (
-            f"{promise} With probability {format_complement(self.failure)} or more, at most "
+            f"{promise} With probability at least {format_complement(self.failure)}, at most "
             f"{self.outside} of the {self.n} records lie outside "
             f"[{self.low:.12g}, {self.high:.12g}]."
         )
@@ -82,6 +82,15 @@ class BoundsEstimate(Published):
         """What the range is of."""
         return f"The range of {self.name}"
 
+    def headline(self) -> str:
+        """Return the range in a sentence."""
+        if not self.found:
+            return f"No range of {self.name} stands out from the privacy noise."
+        return (
+            f"Nearly all values of {self.name} lie between {self.low:.12g} and {self.high:.12g}: "
+            f"most likely no more than {self.outside:,} of {self.n:,} are outside."
+        )
+
     def facts(self) -> list[Fact]:
         """Return the range, what may lie outside, and what it cost."""
         if self.found:
@@ -89,8 +98,8 @@ class BoundsEstimate(Published):
         else:
             few = "too few records for this epsilon: this is the widest range"
             found = Fact("range", "none", few)
-        likely = f"with probability {format_complement(self.failure)} or more"
-        outside = Fact("outside", f"{self.outside}", f"records at most, {likely}")
+        likely = f"records at most, with probability at least {format_complement(self.failure)}"
+        outside = Fact("outside", f"{self.outside}", likely)
         return [found, outside, *self._price()]
 
     def record(self) -> dict[str, Any]:
@@ -102,7 +111,7 @@ class BoundsEstimate(Published):
         if self.found:
             found = (
                 f"{self.low:.12g} to {self.high:.12g}, at most {self.outside} of {self.n} records "
-                f"outside with probability {format_complement(self.failure)} or more"
+                f"outside with probability at least {format_complement(self.failure)}"
             )
         else:
             found = f"none found: {self.n} records are too few for this epsilon"

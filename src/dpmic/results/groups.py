@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpmic.errors import InputError, safe_repr
 from dpmic.results._base import Fact, Form, as_metadata
 from dpmic.results._published import Published
+from dpmic.results.relation import Relation
 from dpmic.results.release import Release
 from dpmic.results.screening import Screening
 
@@ -25,6 +26,10 @@ def _read(members: Sequence[Any]) -> tuple[Published, ...]:
 
 def _member(fields: dict[str, Any]) -> Published:
     return KINDS[fields.pop("kind")].from_dict(fields)
+
+
+def _relations(member: Release | Screening) -> tuple[Relation, ...]:
+    return (member.relation,) if isinstance(member, Release) else member.relations
 
 
 MEMBERS = as_metadata(Form(tuple, _written, _read))
@@ -76,7 +81,7 @@ class Groups(Published):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the results."""
         return self._promise(
-            f"What is published of these {len(self)} groups by {self.by}, in total, is"
+            f"Publishing these results of all {len(self)} groups by {self.by} is, in total,"
         )
 
     @property
@@ -85,6 +90,20 @@ class Groups(Published):
         first = self.members[0]
         what = first.title if isinstance(first, Release) else "the strongest pairs"
         return f"{what}, by {self.by}"
+
+    def headline(self) -> str:
+        """Return the strongest relation of a group in a sentence, and the range of all."""
+        found = [
+            replace(relation, where=f" in {self.by} {group}")
+            for group, own in self.items()
+            for relation in _relations(own)
+        ]
+        values = [relation.value for relation in found]
+        strongest = found[values.index(max(values))]
+        return (
+            f"{strongest.sentence} The values of all {len(self)} groups lie between "
+            f"{min(values):.2f} and {max(values):.2f}."
+        )
 
     def facts(self) -> list[Fact]:
         """Return the numbers of every group, and what they cost."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._format import format_ceil
+from dpmic._format import LEAST_PVALUE, format_ceil, format_chance, format_pvalue
 from dpmic.errors import InputError
 from dpmic.results._base import INFINITE, NUMBERS, Fact, Result, flatten
 from dpmic.results._published import PublishedPair
+from dpmic.results.relation import evidence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,10 +66,14 @@ class IndependenceTest(Result):
 
         return null(self, ax)
 
+    def headline(self, x: str = "x", y: str = "y") -> str:
+        """Return what the test shows of columns that are called x and y, in a sentence."""
+        return evidence(x, y, self.pvalue)
+
     def facts(self) -> list[Fact]:
         """Return the p-value and what it comes from."""
         return [
-            Fact("p-value", format_ceil(self.pvalue, 4), "how often chance gives as much"),
+            Fact("p-value", format_chance(self.pvalue), "how often chance gives as much"),
             Fact("TICe", f"{self.statistic:.4f}", "the statistic"),
             Fact("permutations", f"{self.permutations}", "compared with"),
             Fact("n", f"{self.n}", "records used"),
@@ -89,7 +94,7 @@ class IndependenceTest(Result):
 
     def _summary(self) -> str:
         return (
-            f"TICe={self.statistic:.4g}, p={format_ceil(self.pvalue, 3)}, "
+            f"TICe={self.statistic:.4g}, {format_pvalue(self.pvalue)}, "
             f"n={self.n}, {self.permutations} permutations"
         )
 
@@ -120,10 +125,10 @@ class IndependenceRelease(PublishedPair):
         """The sentences that may be printed beside the p-value."""
         first, second = self.names
         promise = self._promise(f"This test of independence of {first} and {second} is")
-        chance = format_ceil(self.pvalue)
+        chance = format_ceil(max(self.pvalue, LEAST_PVALUE), 2)
         return (
-            f"{promise} If the two were independent, a p-value of {chance} or less "
-            f"would appear with probability {chance} at most, the noise included."
+            f"{promise} If {first} and {second} were independent, a p-value of {chance} or less "
+            f"would occur with probability at most {chance}, noise included."
         )
 
     def _sound(self) -> bool:
@@ -138,10 +143,14 @@ class IndependenceRelease(PublishedPair):
         """What the test asks."""
         return f"Are {self.names[0]} and {self.names[1]} independent?"
 
+    def headline(self) -> str:
+        """Return what the test shows, in a sentence."""
+        return evidence(*self.names, self.pvalue)
+
     def facts(self) -> list[Fact]:
         """Return the p-value, the statistic and what they cost."""
         return [
-            Fact("p-value", format_ceil(self.pvalue, 4), "exact, the noise included"),
+            Fact("p-value", format_chance(self.pvalue), "exact, the noise included"),
             Fact("Cramer's V", f"{self.value:.4f}", "of ranks, with noise"),
             *self._price(),
         ]
@@ -157,6 +166,6 @@ class IndependenceRelease(PublishedPair):
     def _summary(self) -> str:
         first, second = self.names
         return (
-            f"{first} and {second}: p-value {format_ceil(self.pvalue, 4)}; noisy Cramer's "
+            f"{first} and {second}: {format_pvalue(self.pvalue)}; noisy Cramer's "
             f"V of ranks {self.value:.4f}, n={self.n}, epsilon={self._cost}"
         )

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._format import format_ceil
+from dpmic._format import format_pvalue
 from dpmic.data import Backend, build, position
 from dpmic.errors import InputError, ParameterError, safe_repr
+from dpmic.parameters import chance
+from dpmic.parameters.chance import Unrelated
 from dpmic.results import networks
 from dpmic.results._base import (
     NUMBERS,
@@ -26,9 +28,9 @@ from dpmic.results._base import (
     Result,
     as_metadata,
     flatten,
-    html_table,
     read_only,
 )
+from dpmic.results.relation import Relation, standing_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,13 +236,17 @@ class Pairwise(Result):
 
         The diagonal is NaN: a column with itself is not a pair.
         """
+        return self.arranged(self.mic)
+
+    def arranged(self, numbers: Floats) -> Floats:
+        """Return a number of each pair, such as ``pvalues``, as :attr:`matrix` has the scores."""
         m = len(self.names)
         if self.others is not None:
-            return self.mic.reshape(m, len(self.others)).copy()
+            return numbers.reshape(m, len(self.others)).copy()
         matrix = np.full((m, m), np.nan)
         above = ~np.tri(m, dtype=bool)
-        matrix[above] = self.mic
-        matrix.T[above] = self.mic
+        matrix[above] = numbers
+        matrix.T[above] = numbers
         return matrix
 
     def value(self, x: str, y: str) -> float:
@@ -345,7 +351,11 @@ class Pairwise(Result):
         return build(columns, backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the scores as a heat map, gray where there is none; needs matplotlib."""
+        """Draw the scores as a heat map, related columns next to each other; needs matplotlib.
+
+        Colours begin where scores exceed those of :attr:`unrelated` columns. Where there are
+        p-values, pairs that are not significant (:attr:`qvalues` above 0.05) are grey.
+        """
         from dpmic.plots import matrix
 
         return matrix(self, ax)
@@ -356,6 +366,35 @@ class Pairwise(Result):
         others = self.names if self.others is None else self.others
         scores = self.mic[positions].tolist()
         return tuple((self.names[i], others[j], s) for i, j, s in zip(x, y, scores, strict=True))
+
+    @property
+    def unrelated(self) -> Unrelated | None:
+        """What unrelated columns of numbers score at this n; None where it is not known.
+
+        The strongest of as many unrelated pairs scores no more than ``most``, with a probability
+        of 95%.
+        """
+        if "B" not in self.parameters:
+            return None
+        B, c = self.parameters["B"], self.parameters["c"]
+        known = chance.unrelated(self.statistic, self.n, B=B, c=c, pairs=self._count)
+        if known is None or self.records is None:
+            return known
+        fewest = int(self.records.min(initial=self.n))
+        return chance.unrelated(self.statistic, fewest, pairs=self._count)
+
+    def headline(self) -> str:
+        """Return the leading pair in a sentence, and how many pairs stand out."""
+        leading = self.top(1)
+        if not leading:
+            return "No pair could be scored."
+        known = self.unrelated
+        ((x, y, score),) = leading
+        sentence = Relation((x, y), score, unrelated=known).sentence
+        if known is None or self._count == 1:
+            return sentence
+        count = int(np.count_nonzero(self.mic > known.most))
+        return f"{sentence} {standing_out(count, self._count, 'pairs')} of numbers."
 
     def facts(self) -> list[Fact]:
         """Return the strongest pairs."""
@@ -392,8 +431,8 @@ class Pairwise(Result):
         positions = strongest(self.mic)
         numbers = [f"{score:.4f}" for score in self.mic[positions]]
         if self.pvalues is not None:
-            chances = [format_ceil(p, 2) for p in self.pvalues[positions].tolist()]
-            numbers = [f"{s} (p = {p})" for s, p in zip(numbers, chances, strict=True)]
+            chances = map(format_pvalue, self.pvalues[positions].tolist())
+            numbers = [f"{s} ({p})" for s, p in zip(numbers, chances, strict=True)]
         rows = self._rows(positions)
         return [(f"{x}, {y}", number) for (x, y, _), number in zip(rows, numbers, strict=True)]
 
@@ -404,6 +443,5 @@ class Pairwise(Result):
     def _listing(self) -> Sequence[str]:
         return listed(self._leading(), self._count)
 
-    def _repr_html_(self) -> str:
-        fixed = {"statistic": self.statistic, "size": self._size(), **self._fixed()}
-        return html_table([*self.facts(), *(Fact(*row) for row in fixed.items())])
+    def _html_facts(self) -> list[Fact]:
+        return [*self.facts(), Fact("size", self._size()), Fact("n", f"{self.n}")]

@@ -160,7 +160,7 @@ class Plan(Result):
         return lines
 
     def remarks(self) -> list[str]:
-        """Return what is said below the table."""
+        """Return the remarks below the table."""
         return [
             f"Error: the expected distance of a release's {self.of} from MIC*. (90%): the error "
             "that 90% of releases do not exceed.",
@@ -306,7 +306,7 @@ class TablePlan(Result):
         return "a pair that scores 0.5", sure, among
 
     def remarks(self) -> list[str]:
-        """Return what is said below the facts."""
+        """Return the remarks below the facts."""
         return ["Nothing was spent.", *(["Note: " + self.note + "."] if self.note else [])]
 
     def record(self) -> dict[str, Any]:

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from dpmic.data import Backend, build
 from dpmic.errors import ParameterError
+from dpmic.parameters import chance
+from dpmic.parameters.chance import Unrelated
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.results import uncertainty
 from dpmic.results._base import Fact, square
 from dpmic.results._published import PublishedPair
+from dpmic.results.relation import Relation, sentence_case
 from dpmic.results.score import MineStatistics
 from dpmic.statistics import summaries
 
@@ -85,6 +88,23 @@ class Release(PublishedPair):
         nothing was measured, it is refused.
         """
         return self._evidence().interval(self.value, self.estimate, level)
+
+    @property
+    def unrelated(self) -> Unrelated | None:
+        """What unrelated columns score at this n before noise; None where it is not known."""
+        if self.statistic != "mic":
+            return None
+        return uncertainty.unrelated(self, self.mechanism, self._noise)
+
+    @property
+    def relation(self) -> Relation:
+        """The score and its noise, to be put into words."""
+        half = self._noise.half_width(0.95) + 2 * self.granularity
+        return Relation(self.names, self.value, half, self.unrelated)
+
+    def headline(self) -> str:
+        """Return the result in a sentence."""
+        return self.relation.sentence
 
     def known_estimates(self) -> uncertainty.KnownEstimates:
         """Return the estimate with its interval for a display, or why there is none."""
@@ -204,7 +224,7 @@ class HistogramRelease(MineStatistics, Release):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the histogram and its statistics."""
         first, second = self.names
-        what = f"This histogram of {first} and {second}, with all that is computed from it,"
+        what = f"This histogram of {first} and {second}, with everything computed from it,"
         return self._promise(f"{what} is")
 
     @property
@@ -224,6 +244,25 @@ class HistogramRelease(MineStatistics, Release):
             "noise in the counts has no simple interval for the MIC",
             "use mechanism='auto', or estimate_interval() for MIC*",
         )
+
+    @property
+    def unrelated(self) -> Unrelated | None:
+        """What unrelated columns score at this n, noise included; None where it is not known."""
+        try:
+            self._evidence()
+        except ParameterError:
+            return None
+        epsilon = self.epsilon / self.rows_per_person
+        return chance.before_noise(self.mechanism, self.n, epsilon)
+
+    def headline(self) -> str:
+        """Return the result in a sentence."""
+        first, second = self.names
+        known = self.unrelated
+        sentence = f"{sentence_case(first)} and {second} score {self.value:.2f}, {BIASED}."
+        if known is None:
+            return sentence
+        return f"{sentence} Unrelated columns score about {known.median:.2f} with that noise."
 
     def _evidence(self) -> uncertainty.Evidence:
         return uncertainty.Evidence.of_counts(self)

@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpmic import _validate
 from dpmic._validate import Categories, Domain
 from dpmic.errors import InputError, ParameterError
+from dpmic.parameters import chance
+from dpmic.parameters.chance import Unrelated
 from dpmic.results._base import INFINITE, MATRIX, Fact, Form, Result, as_metadata, flatten, plain
+from dpmic.results.relation import Relation
 from dpmic.statistics import summaries
 
 if TYPE_CHECKING:
@@ -97,7 +100,7 @@ class Grid:
     y: tuple[float, ...] | tuple[str, ...]
 
     def counts(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-        """Count points in the cells: rows follow y upwards, columns follow x to the right.
+        """Count points in the cells: rows follow increasing y, columns increasing x.
 
         Values of a nominal column that are none of its categories are left out.
         """
@@ -114,7 +117,7 @@ class Grid:
 
 
 def is_nominal(parts: tuple[float, ...] | tuple[str, ...]) -> TypeGuard[tuple[str, ...]]:
-    """Tell whether an axis of a grid has labels, and no cuts."""
+    """Return whether an axis of a grid has labels in place of cuts."""
     return bool(parts) and isinstance(parts[0], str)
 
 
@@ -200,6 +203,17 @@ class Score(MineStatistics, Result):
                 "pass the columns that were scored",
             )
         return scatter(self, points, ax)
+
+    @property
+    def unrelated(self) -> Unrelated | None:
+        """What unrelated columns of numbers score at this n; None where it is not known."""
+        if is_nominal(self.grid.x) or is_nominal(self.grid.y):
+            return None
+        return chance.unrelated(self.statistic, self.n, B=self.B, c=self.c)
+
+    def headline(self, x: str = "x", y: str = "y") -> str:
+        """Return the score of columns that are called x and y in a sentence."""
+        return Relation((x, y), self.mic, unrelated=self.unrelated).sentence
 
     def facts(self, x: str = "x", y: str = "y") -> list[Fact]:
         """Return the MINE statistics and the best grid, of columns that are called x and y."""

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from dpmic._format import format_ceil
 from dpmic.data import Backend, build
 from dpmic.errors import InputError
+from dpmic.parameters.chance import Unrelated
 from dpmic.parameters.value_noise import Kind, ValueNoise
 from dpmic.results import uncertainty
 from dpmic.results._base import Fact
 from dpmic.results._published import Published, noise_facts
 from dpmic.results.pairwise import listed, ranked, strongest
+from dpmic.results.relation import Relation, standing_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +34,13 @@ KINDS = {
     "cube": "cube: one random radius for all values, each moved uniformly within it",
 }
 """Kinds of noise, in words."""
+
+
+def _publishing(pairs: int) -> str:
+    """Begin the guarantee of a result that holds every pair."""
+    if pairs == 1:
+        return "Publishing the MIC of this one pair is"
+    return f"Publishing the MICs of all {pairs} pairs is, in total,"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -104,6 +113,42 @@ class ScoredPairs(Published):
             evidence.interval(value, estimate, level)
             for value, estimate in zip(self.values, self.estimates, strict=True)
         )
+
+    @property
+    def unrelated(self) -> Unrelated | None:
+        """What unrelated columns score at this n before noise; None where it is not known.
+
+        Even the strongest of as many unrelated pairs as were looked at scores no more than
+        ``most``, with a probability of 95%.
+        """
+        return uncertainty.unrelated(self, self.mechanism, self._noise, self._looked_at)
+
+    @property
+    def _looked_at(self) -> int:
+        """From how many pairs the strongest come."""
+        return len(self.values)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The score of each pair and its noise, to be put into words."""
+        half, known = self.half_width + 2 * self.granularity, self.unrelated
+        return tuple(
+            Relation((x, y), value, half, known)
+            for (x, y), value in zip(self.pairs, self.values, strict=True)
+        )
+
+    def headline(self) -> str:
+        """Return the leading pair in a sentence, and how many pairs stand out."""
+        found = self.relations
+        leading = found[int(np.argmax(self.values))]
+        if len(found) == 1 or leading.unrelated is None:
+            return leading.sentence
+        count = sum(relation.stands_out for relation in found)
+        return f"{leading.sentence} {standing_out(count, len(found), self._kind)}."
+
+    @property
+    def _kind(self) -> str:
+        return "pairs"
 
     def known_estimates(self) -> uncertainty.KnownEstimates:
         """Return the estimates with their intervals for a display, or why there are none."""
@@ -197,10 +242,11 @@ class Screening(ScoredPairs):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the result."""
         if len(self.pairs) == self.candidates:
-            return self._promise(f"The MIC of all {self.candidates} pairs, together, is")
+            return self._promise(_publishing(self.candidates))
+        selected = f"these {len(self.pairs)}" if len(self.pairs) > 1 else "this one"
+        theirs = "their MICs" if len(self.pairs) > 1 else "its MIC"
         return self._promise(
-            f"The choice of {len(self.pairs)} of {self.candidates} pairs, with the MIC of the "
-            "chosen, together, is"
+            f"Selecting {selected} of {self.candidates} pairs and publishing {theirs} is, in total,"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -212,10 +258,18 @@ class Screening(ScoredPairs):
     def provenance(self) -> dict[str, str]:
         """Return how it was made, with what the selection and the values cost."""
         return super().provenance() | {
-            "epsilon for the choice": format_ceil(self.selection_epsilon),
-            "epsilon for the values": format_ceil(self.values_epsilon),
-            "scale of the choice": f"{self.selection_scale:.6g}",
+            "epsilon of the selection": format_ceil(self.selection_epsilon),
+            "epsilon of the values": format_ceil(self.values_epsilon),
+            "scale of the selection noise": f"{self.selection_scale:.6g}",
         }
+
+    @property
+    def _looked_at(self) -> int:
+        return self.candidates
+
+    @property
+    def _kind(self) -> str:
+        return "pairs" if len(self.pairs) == self.candidates else "selected pairs"
 
     def _leading(self) -> list[tuple[int, tuple[str, str]]]:
         return list(enumerate(self.pairs))  # all of them: they were selected
@@ -278,7 +332,12 @@ class PairwiseRelease(ScoredPairs):
     @property
     def guarantee(self) -> str:
         """The sentence that may be printed beside the numbers."""
-        return self._promise(f"The MIC of all {len(self.values)} pairs, together, is", self.delta)
+        return self._promise(_publishing(len(self.values)), self.delta)
+
+    @property
+    def protection(self) -> str:
+        """The guarantee in plain words, for readers who do not know differential privacy."""
+        return self._in_plain_words(self.delta)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -326,7 +385,8 @@ class PairwiseRelease(ScoredPairs):
 
     def provenance(self) -> dict[str, str]:
         """Return how it was made, with the noise."""
-        return super().provenance() | {"delta": format_ceil(self.delta)}
+        delta = {"delta": format_ceil(self.delta)} if self.delta else {}
+        return super().provenance() | delta
 
     def _summary(self) -> str:
         cost = f"epsilon={self._cost}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpmic import _validate
 from dpmic.errors import ParameterError
-from dpmic.parameters import interval, tuned
+from dpmic.parameters import chance, interval, tuned
 from dpmic.parameters.value_noise import ValueNoise
 
 if TYPE_CHECKING:
@@ -89,6 +89,26 @@ class Evidence:
         share = level_of(level)
         low, high = self.scores.interval(value, self.noise, share)
         return min(low, estimate), max(high, estimate)
+
+
+def unrelated(
+    result: Release | ScoredPairs, mechanism: str, noise: ValueNoise, pairs: int = 1
+) -> chance.Unrelated | None:
+    """Return what unrelated columns score before noise, where grids are the default ones.
+
+    Columns of categories, and of few different numbers, score less. Where values may be missing,
+    the number of complete records that was promised counts.
+    """
+    epsilon = result.sensitivity / noise.mean / result.rows_per_person
+    n = int(result.parameters.get("promised", result.n))
+    known = [_default_grids(mechanism, n, near) for near in _around(epsilon)]
+    scales = result.parameters.get("axes", "any")
+    for name, own in result.parameters.items():
+        if name in known[0] and name != "axes" and own not in [near[name] for near in known]:
+            return None
+    if scales == "wide":
+        return None
+    return chance.before_noise(mechanism, n, epsilon, pairs=pairs)
 
 
 def _default_grids(mechanism: str, n: int, epsilon: float) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Counts to characteristic matrix to score: pure functions of their arguments."""
+"""From counts to characteristic matrix to score: pure functions of their arguments."""

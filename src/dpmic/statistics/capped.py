@@ -1,9 +1,10 @@
-"""Capped information: MIC by critics that no record can move by more than the cap.
+"""Capped information: MIC by critics that no single record can move by more than the cap.
 
-Two rows, one threshold, against equal-width columns under every map of an axis; and three rows,
-two thresholds, without maps. A nominal axis has its categories as columns, and as rows some of
-them against the rest. All that is needed of the data is counts on grids that are fixed
-beforehand. Definitions and proofs: docs/proofs/capped-sensitivity.md, docs/proofs/maps.md.
+The search covers two rows (one threshold) against columns of equal width under every map of an
+axis, and three rows (two thresholds) without maps. On a nominal axis the categories are the
+columns, and the rows are sets of categories against the rest. All it needs from the data are
+counts on grids fixed in advance. Definitions and proofs: docs/proofs/capped-sensitivity.md and
+docs/proofs/maps.md.
 """
 
 from __future__ import annotations
@@ -40,28 +41,28 @@ PLAIN = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160,
 THREE = (4, 6, 8, 12, 16, 24, 32, 48, 64)
 MAPPED = (2, 4, 8, 12, 16, 24, 32, 48, 64)
 ZOOMED = (8, 16, 32, 64)
-"""How many columns are tried: without a map, with three rows, under a map, under a zoom."""
+"""The numbers of columns that are tried: without a map, with three rows, under a map or a zoom."""
 
 PENALTY = 0.72
-"""Bits that each column beyond the first costs, twice as many with three rows: half of log2 e,
-what it adds on average where nothing depends on anything."""
+"""The penalty in bits for each column beyond the first, doubled for three rows: half of log2 e,
+the mean gain from one more column if nothing depends on anything."""
 
 THRESHOLDS = 128
 THRESHOLDS_OF_MAPS = 16
 THRESHOLDS_OF_THREE = 24
-"""Parts of an axis between which rows are cut: without a map, under each map, and of three rows."""
+"""Parts of an axis between which rows are cut: without a map, under each map, for three rows."""
 
 MOST_PAIRED = 24
-"""Categories up to which every two of them are tried as rows: 276 pairs, as many as thresholds."""
+"""Up to so many categories, all pairs of them are tried as rows: at most 276 pairs."""
 
 THRESHOLDS_OF_ZOOMS = np.array([1, 3, 5, 7]) / 8
-"""Where rows are cut under each zoom: other eighths are odd eighths of zooms that are wider."""
+"""Where rows are cut under each zoom; the other eighths are odd eighths of wider zooms."""
 
 MOST_RECORDS = 2**31 - 1
-"""Beyond it the proof of rounding ends. As many are inside of what is not a zoom: no limit."""
+"""The proof of rounding covers no more records. It is also ``inside`` of a cut without a zoom."""
 
 MOST_TABLED = 2**20
-"""Records up to which f(m) = m log2 m is looked up; above it is computed."""
+"""Up to so many records, f(m) = m log2 m is looked up in a table; above, it is computed."""
 
 LOG_3 = math.log2(3)
 
@@ -72,8 +73,8 @@ _PAIRS = np.array(list(itertools.combinations(range(THRESHOLDS_OF_THREE - 1), 2)
 class Critics:
     """The critics of a cap, as multiples of one unit, so that every sum is exact.
 
-    ``two`` has (m1, m0, A1, A0) for each critic of two rows, ``three`` m and A of each of three
-    rows. A row of a column counts for H by what exceeds ``hard``, the cap times a share of it.
+    ``two`` holds (m1, m0, A1, A0) of each critic of two rows, ``three`` holds m and A of each of
+    three rows. In H, a row counts by its excess over ``hard``, the cap times its share of a column.
     """
 
     unit: float
@@ -87,7 +88,7 @@ class Critics:
 
 @lru_cache(maxsize=32)
 def critics_of(cap: float, unit: float) -> Critics:
-    """Return the critics of a cap."""
+    """Return the critics for a cap."""
 
     def rounded(values: Floats | float) -> Floats:
         return np.round(np.asarray(values) / unit) * unit
@@ -113,20 +114,20 @@ def critics_of(cap: float, unit: float) -> Critics:
 
 
 def _padded(critics: Floats) -> Floats:
-    """Add critics at both ends, to one less than a Fibonacci number, that are never the least."""
+    """Pad critics at both ends, to one less than a Fibonacci number, with some that never win."""
     a, b = 34, 21
     while a - 1 < len(critics):
         a, b = a + b, a
     before = (a - 1 - len(critics)) // 2
     after = a - 1 - len(critics) - before
-    steep = np.array([1.0, 1.0, 0.0, 0.0])  # a bit a step: more than any objective falls
+    steep = np.array([1.0, 1.0, 0.0, 0.0])  # one bit per step: steeper than any objective
     down, up = np.arange(before, 0, -1)[:, None], np.arange(1, after + 1)[:, None]
     return np.concatenate((critics[0] + down * steep, critics, critics[-1] + up * steep))
 
 
 @dataclass(frozen=True, slots=True)
 class CapLimits:
-    """How far the search goes: what one record may weigh, in bits."""
+    """The size of a capped search: the most that one record can weigh, in bits."""
 
     cap: float
 
@@ -138,13 +139,13 @@ def checked_axes(axes: object) -> Axes:
 
 
 def unit_of(n: int) -> float:
-    """Return the unit of all numbers, so that n log2 n of them fit into float64 exactly."""
+    """Return a unit so fine and so coarse that float64 holds n log2 n of them exactly."""
     return 2.0 ** -min(24, 51 - math.ceil(math.log2(n * math.log2(n))))
 
 
 @lru_cache(maxsize=4)
 def _xlogx(n: int, unit: float) -> Floats:
-    """Return the table of f(m) for m = 0 .. n in units, or an empty one where it is too large."""
+    """Return the table of f(m) for m = 0 .. n in units; empty if it would be too large."""
     if n > MOST_TABLED:
         return np.empty(0)
     m = np.arange(n + 1, dtype=np.float64)
@@ -164,7 +165,7 @@ class Columns:
 
 @lru_cache(maxsize=8)
 def columns_of(sizes: tuple[int, ...], refined: tuple[int, ...] | None = None) -> Columns:
-    """Return the partitions into so many columns, in a refinement of these and perhaps of others.
+    """Return the partitions into these numbers of columns, as edges in a common refinement.
 
     Examples
     --------
@@ -182,8 +183,8 @@ def columns_of(sizes: tuple[int, ...], refined: tuple[int, ...] | None = None) -
 class Rows:
     """The thresholds between rows, in ascending order.
 
-    ``inside`` is how many records the zoom of each threshold holds; ``of_three`` are the positions
-    of those that three rows are cut at.
+    ``inside`` is the number of records in the zoom of each threshold; ``of_three`` are the
+    positions of the thresholds at which three rows are cut.
     """
 
     thresholds: Floats
@@ -192,22 +193,22 @@ class Rows:
 
     @property
     def pairs(self) -> NDArray[np.int64]:
-        """The thresholds of three rows: the lower ones, and the upper ones."""
+        """The thresholds of three rows: the lower ones and the upper ones."""
         pairs: NDArray[np.int64] = self.of_three[_PAIRS]
         return pairs
 
     def sums(self, counts: Counts) -> Counts:
-        """Return how many records lie before each part and below each threshold; then of all."""
+        """Return the number of records before each part and below each threshold; then of all."""
         found: Counts = _kernels.cumulate(counts)
         return found
 
     def cuts(self, thresholds: NDArray[np.int64]) -> Floats:
-        """Return where rows are cut."""
+        """Return the values at which rows are cut."""
         return self.thresholds[thresholds]
 
     @classmethod
     def of(cls, thresholds: Floats, inside: NDArray[np.int64], of_three: Floats) -> Rows:
-        """Sort thresholds, among which are those of three rows."""
+        """Sort thresholds, including those of three rows."""
         order = np.argsort(thresholds, kind="stable")
         ascending = thresholds[order]
         return cls(ascending, inside[order], np.searchsorted(ascending, of_three))
@@ -224,7 +225,7 @@ class Rows:
 
     @property
     def cells(self) -> int:
-        """How many cells there are between thresholds."""
+        """The number of cells between thresholds."""
         return self.thresholds.size + 1
 
 
@@ -232,31 +233,31 @@ class Rows:
 class CategoryRows:
     """The rows of a nominal axis: a set of categories against the rest.
 
-    The sets are each category, every two of them, and the first ones of the list, so that there is
-    one with about half of the records. They take the place of thresholds.
+    The sets play the role of thresholds. They are each category, each pair of categories, and the
+    first categories of the list, one of which has about half of the records.
     """
 
     cells: int
 
     @property
     def _two(self) -> NDArray[np.int64]:
-        """Every two categories, [2, pair]."""
+        """All pairs of categories, [2, pair]."""
         few = self.cells if self.cells <= MOST_PAIRED else 0
         return np.array(list(itertools.combinations(range(few), 2)), np.int64).reshape(-1, 2).T
 
     @property
     def inside(self) -> NDArray[np.int64]:
-        """No set of categories is a zoom."""
+        """A set of categories is not a zoom."""
         return np.full(2 * self.cells - 1 + self._two.shape[1], MOST_RECORDS)
 
     @property
     def pairs(self) -> NDArray[np.int64]:
-        """Three rows: a category, another one, and the rest."""
+        """Three rows: one category, another one, and the rest."""
         first = self._two[0]
         return np.stack((first, self.cells + np.arange(first.size)))
 
     def sums(self, counts: Counts) -> Counts:
-        """Return how many records lie before each part and in each set; then of all."""
+        """Return the number of records before each part and in each set; then of all."""
         i, j = self._two
         sets = np.concatenate((counts, counts[:, i] + counts[:, j], counts.cumsum(axis=1)), axis=1)
         sums = np.zeros((sets.shape[0] + 1, sets.shape[1]), counts.dtype)
@@ -264,16 +265,16 @@ class CategoryRows:
         return sums
 
     def cuts(self, thresholds: NDArray[np.int64]) -> Floats:
-        """Return between which categories rows are cut: all of them are shown apart."""
+        """Return the cuts of the rows: all categories are shown separately."""
         return np.arange(1.0, self.cells)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CappedAxis:
-    """One axis: its maps, the numbers of columns that are tried under each, and its rows.
+    """One axis: its maps, the numbers of columns tried under each map, and its rows.
 
-    The last partition of ``refinement`` is that into the cells between thresholds; a nominal axis
-    has none.
+    The last partition of ``refinement`` is into the cells between thresholds. A nominal axis has
+    no refinement.
     """
 
     maps: tuple[Map, ...]
@@ -284,7 +285,7 @@ class CappedAxis:
 
 @lru_cache(maxsize=256)
 def capped_axis(domain: Domain, axes: Axes) -> CappedAxis:
-    """Lay out an axis from what is public."""
+    """Lay out an axis from public facts."""
     if isinstance(domain, Categories):
         return _nominal_axis(len(domain))
     plain, *others = public_maps(domain)
@@ -313,11 +314,11 @@ def _inner(size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CappedColumn:
-    """One variable on its axis, binned once for all pairs that it takes part in.
+    """One variable on its axis, binned once for all its pairs.
 
-    ``parts`` are the records' parts under every map and then under every zoom, ``cells`` those
-    between the thresholds of ``rows``. ``absent`` are the records without a value, which are in
-    no cell; None where there can be none. Zooms need the ``values`` to count some records again.
+    ``parts`` are the parts of the records under every map and then under every zoom; ``cells`` are
+    those between the thresholds of ``rows``. ``absent`` marks the records without a value, which
+    are in no cell; it is None if there can be none. ``values`` are kept to recount zooms.
     """
 
     axis: CappedAxis
@@ -330,7 +331,7 @@ class CappedColumn:
 
     @classmethod
     def of(cls, values: Floats, domain: Domain, axes: Axes, *, gaps: bool = False) -> CappedColumn:
-        """Find each record's part under every map; with ``gaps`` a NaN is in none."""
+        """Find the part of each record under every map; with ``gaps``, NaN is in no part."""
         axis = capped_axis(domain, axes)
         atoms = axis.refinement.atoms(values)
         *parts, cells = (part[atoms] for part in axis.refinement.parts)
@@ -340,7 +341,7 @@ class CappedColumn:
         return binned._zoomed(values, domain) if zoomed else binned  # type: ignore[arg-type]
 
     def _zoomed(self, values: Floats, interval: Interval) -> CappedColumn:
-        """Add the zooms that hold the most records, with their columns and thresholds."""
+        """Add the zooms that contain the most records, with their columns and thresholds."""
         present = values if self.absent is None else values[~self.absent]
         zooms = tuple(fullest_zooms(present, interval))
         assert isinstance(self.rows, Rows)
@@ -351,13 +352,13 @@ class CappedColumn:
         return replace(self, parts=shown, rows=rows, cells=cells, zooms=zooms, values=values)
 
     def among(self, kept: NDArray[np.bool_]) -> CappedColumn:
-        """Return the same where zooms hold the records that are kept, and no others.
+        """Return the same column with zooms counted on the kept records only.
 
-        A zoom limits a score by how many of its own records are inside.
+        A zoom limits a score by the number of that score's own records inside it.
         """
         if self.values is None:
             return self
-        assert isinstance(self.axis.rows, Rows)  # only numbers are zoomed
+        assert isinstance(self.axis.rows, Rows)  # only numeric columns have zooms
         values, (low, high) = self.values[kept], self.axis.maps[0].ends
         zooms = tuple(replace(zoom, inside=zoom.count(values, low, high)) for zoom in self.zooms)
         return replace(self, rows=self.axis.rows.with_zooms(zooms), zooms=zooms)
@@ -369,7 +370,7 @@ class CappedColumn:
 
 
 def _places(cuts: Floats, values: Floats) -> Parts:
-    """Return how many cuts lie at or below each value."""
+    """Return the number of cuts at or below each value."""
     return np.searchsorted(cuts, values, side="right").astype(np.int32)
 
 
@@ -377,8 +378,8 @@ def _places(cuts: Floats, values: Floats) -> Parts:
 class Tabulated:
     """Counts [part of an axis under a map, cell of the other axis].
 
-    ``sizes`` are the numbers of columns that are tried. ``orientation`` is 0 where the columns are
-    on x. ``inside`` is how many records a zoom holds.
+    ``sizes`` are the numbers of columns to try. ``orientation`` is 0 if the columns are on x.
+    ``inside`` is the number of records in the zoom.
     """
 
     counts: Counts
@@ -390,14 +391,14 @@ class Tabulated:
 
     @property
     def sizes_of_three(self) -> tuple[int, ...]:
-        """The numbers of columns that are tried with three rows: none under a map or a zoom."""
+        """The numbers of columns tried with three rows: none under a map or a zoom."""
         if self.sizes in (MAPPED, ZOOMED):
             return ()
         return THREE if self.sizes == PLAIN else self.sizes
 
 
 def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
-    """Count two columns in every table that is searched: the records that have both values."""
+    """Yield every table of counts that is searched, of the records with both values."""
     absent = [column.absent for column in (x, y) if column.absent is not None]
     gone = np.logical_or.reduce(absent) if absent else None
     if gone is not None:
@@ -417,7 +418,7 @@ def tabulated(x: CappedColumn, y: CappedColumn) -> Iterator[Tabulated]:
 def _counted(
     parts: Parts, cells: Parts, size: int, columns: int, gone: NDArray[np.bool_] | None
 ) -> Counts:
-    """Count records in a table; those that are gone in one more part, which is left out."""
+    """Count records in a table; those without a value go to an extra part, which is dropped."""
     counts: Counts
     if gone is None:
         counts = _kernels.tabulate(parts, cells, size, columns)
@@ -429,9 +430,9 @@ def _counted(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Best:
-    """The largest of all: n times the score, and the grid that has it.
+    """The best grid found: n times its score, and where it is.
 
-    ``records`` is n, which is private where records may have gaps.
+    ``records`` is n, which is private if records may have gaps.
     """
 
     information: float
@@ -441,11 +442,11 @@ class Best:
     records: int = 0
 
     def score(self, least: int) -> float:
-        """Return the score, from 0 to 1, as of so many records at least."""
+        """Return the score, in [0, 1], computed for at least this many records."""
         return min(self.information / max(self.records, least), 1.0)
 
     def grid(self, domains: tuple[Domain, Domain]) -> Grid:
-        """Return the grid, with its columns on x and rows on y; categories stay apart."""
+        """Return the grid, with columns on x and rows on y; categories stay separate."""
         cuts = (self.columns, self.rows)[:: 1 - 2 * self.orientation]
         x, y = (
             own.labels if isinstance(own, Categories) else tuple(parts.tolist())
@@ -457,8 +458,8 @@ class Best:
 def search(tables: Iterable[Tabulated], cap: float, n: int, least: int | None = None) -> Best:
     """Return the largest capped information of n records, at least 0.
 
-    Where their number is private, ``n`` is the most that there can be and ``least`` what is
-    promised: all sizes follow from these.
+    If the number of records is private, ``n`` is the most that there can be and ``least`` the
+    fewest that are promised. All sizes follow from these two.
     """
     if n > MOST_RECORDS:
         raise InputError(
@@ -480,10 +481,10 @@ def search(tables: Iterable[Tabulated], cap: float, n: int, least: int | None = 
 
 
 def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int, most: float) -> Best:
-    """Return the best grid of two rows and at most so many columns."""
+    """Return the best grid with two rows and at most ``most`` columns."""
     columns = columns_of(_affordable(table.sizes, most), table.sizes)
     inside = np.minimum(table.across.inside, table.inside)
-    third = -(n // -SHARE)  # rounded up: what exceeds it is more than a third
+    third = -(n // -SHARE)  # rounded up: more records than this are more than a third
     bits, where = _kernels.two_rows(
         sums,
         columns.edges,
@@ -502,7 +503,7 @@ def _two_rows(table: Tabulated, sums: Counts, critics: Critics, n: int, most: fl
 def _three_rows(
     table: Tabulated, sums: Counts, critics: Critics, n: int, most: float
 ) -> Best | None:
-    """Return the best grid of three rows; under maps there is none."""
+    """Return the best grid with three rows; under maps there is none."""
     sizes, pairs = table.sizes_of_three, table.across.pairs
     if not sizes or not pairs.size:
         return None
@@ -523,7 +524,7 @@ def _three_rows(
 
 
 def _affordable(sizes: tuple[int, ...], most: float) -> tuple[int, ...]:
-    """Return those numbers of columns that leave enough records for each; rounded up."""
+    """Return the numbers of columns that leave enough records per column, rounded up."""
     return tuple(size for size in sizes if size <= max(math.ceil(most), sizes[0]))
 
 

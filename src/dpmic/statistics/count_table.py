@@ -1,4 +1,4 @@
-"""A count table: all that MICr or micc needs of the data, in a size that does not grow."""
+"""Count tables: everything MICr or micc needs from the data, in a size that does not grow."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 MOST_BYTES = 2**33
-"""Most bytes of counts: 8 GiB."""
+"""The most bytes of counts: 8 GiB."""
 
 _LOCK = threading.RLock()
-"""Held to change a table and to read one: nobody sees some pairs with a batch and some without."""
+"""Held while a table changes or is read, so that no reader sees half a batch."""
 
 ROWS = 2**17
-"""Records whose atoms are held at a time."""
+"""The number of records whose atoms are in memory at a time."""
 
-# A file: magic, head, header, counts, and a checksum of all of it.
+# The format of a file: magic, head, header, counts, and a checksum of all of it.
 MAGIC = b"dpmic count table\n"
 VERSION = 1
 HEAD = struct.Struct("<HQ")  # the version, and the length of the header
 DIGEST = hashlib.sha256().digest_size
-REMEDY = "read it from where it was written, or count the records again"
+REMEDY = "read it from its original file, or count the records again"
 
 
 class PairCounts(NamedTuple):
-    """The counts of n records in two columns; swapped, if the second was counted as the first."""
+    """Counts of n records in two columns; ``swapped`` if they were counted in the other order."""
 
     n: int
     counts: NDArray[np.int64]
@@ -59,33 +59,35 @@ class PairCounts(NamedTuple):
 
 
 class CountTable:
-    """Counts of records on fixed grids: one small table, however many records there are.
+    """Count records on fixed grids, in a table whose size does not depend on their number.
 
-    Tables of different records add up to the table of all of them, whatever the order, so that
-    batches, files and days can be counted apart. :func:`dpmic.micr` (or :func:`dpmic.micc`),
-    :func:`dpmic.pairwise`, :func:`dpmic.release` and :func:`dpmic.screen` take a table in place of
-    the data and return bit-identical scores.
+    Use it to score or publish data that arrive in parts: tables of different records add up to the
+    table of all of them, in any order, so you can count batches, files and days separately.
+    :func:`dpmic.micr` (or :func:`dpmic.micc`), :func:`dpmic.pairwise`, :func:`dpmic.release` and
+    :func:`dpmic.screen` accept a table in place of the data and return bit-identical scores.
 
-    A table is data, not a release: it holds exact counts, so keep it as safe as the records.
+    A table holds exact counts. It is data, not a release: keep it as safe as the records.
 
     Parameters
     ----------
     bounds : mapping
-        ``{"age": (0, 120), ...}``: the columns and the intervals on which grids are drawn,
-        chosen without looking at the data.
+        ``{"age": (0, 120), ...}``: the columns to count, and for each the interval on which grids
+        are drawn, chosen without looking at the data.
     B : float
-        Of MICr: the most cells a grid may have. Memory grows as c B ** 2 for each pair: 0.6 MB for
-        B = 100 and c = 5, 11 MB for B = 400.
+        The most cells a grid may have (for ``"micr"``). Memory per pair grows as c B ** 2: 0.6 MB
+        for B = 100 and c = 5, 11 MB for B = 400.
     c : float
-        Of MICr: the master factor, how much finer the master is than the grid; finite.
+        The master factor (for ``"micr"``): how much finer the master is than the grid; finite.
     master : {"reshef", "paper"}
-        Of MICr: c * min(l, floor(B / l)) master parts for l columns, or c * l.
+        The rule for the master (for ``"micr"``): c * min(l, floor(B / l)) parts for l columns,
+        or c * l.
     target : str, optional
-        Only pairs of this column with others are counted; by default all pairs.
+        Count only the pairs of this column with the others; by default all pairs.
     statistic : {"micr", "micc"}
-        Whose grids; those of micc have no B and no c, and take 8 MB a pair.
+        Which statistic's grids to count on. Those of micc have no B and no c, and take 8 MB per
+        pair.
     axes : {"any", "linear"}, optional
-        Of micc: the scales on which axes are cut, by default "any".
+        The scales on which axes are cut (for ``"micc"``); by default "any".
 
     Examples
     --------
@@ -124,9 +126,9 @@ class CountTable:
         Parameters
         ----------
         source : frame, path or stream
-            Anything that :func:`dpmic.micr` takes for ``data``: a frame, a Parquet or CSV file,
-            a pyarrow dataset, an iterator of record batches, a DuckDB relation, a polars
-            LazyFrame, a Spark or a Dask DataFrame.
+            Any ``data`` that :func:`dpmic.micr` accepts: a frame, a Parquet or CSV file, a pyarrow
+            dataset, an iterator of record batches, a DuckDB relation, a polars LazyFrame, a Spark
+            or a Dask DataFrame.
         bounds, **options
             As for the table itself.
         """
@@ -141,7 +143,7 @@ class CountTable:
 
     def _begin(self, grids: Grids) -> None:
         self.grids = grids
-        self._n: int | None = 0  # None while counts change, and for good if that is interrupted
+        self._n: int | None = 0  # None while counts change, and forever if that is interrupted
         shape = len(grids.pairs), grids.family.size
         if shape[0] * shape[1] * 8 > MOST_BYTES:
             raise ParameterError(
@@ -158,18 +160,18 @@ class CountTable:
             if self._n is None:
                 raise InputError(
                     "a count table",
-                    "counting was interrupted, so that its counts are not of the same records",
-                    "read the table that was saved last, or count again",
+                    "counting was interrupted, so its counts are of different records",
+                    "read the last saved table, or count again",
                 )
             return self._n
 
     @contextmanager
     def _changing(self, more: int) -> Iterator[None]:
-        """Let counts change, by so many records."""
+        """Let counts change, by ``more`` records."""
         n, most = self.n + more, self.grids.family.most_records
         if n > most:
             raise InputError(
-                f"{n} records", f"this table counts at most {most}", "begin another table"
+                f"{n} records", f"a table can count at most {most}", "start another table"
             )
         self._n = None
         yield
@@ -177,7 +179,7 @@ class CountTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are counted."""
+        """The names of the counted columns."""
         return self.grids.names
 
     @property
@@ -187,7 +189,7 @@ class CountTable:
 
     @property
     def nbytes(self) -> int:
-        """The memory of the counts; it depends on the grids and the number of pairs alone."""
+        """The memory of the counts, which depends only on the grids and the number of pairs."""
         return self._counts.nbytes
 
     def update(self, batch: Any) -> None:
@@ -196,7 +198,7 @@ class CountTable:
         Parameters
         ----------
         batch : frame or RecordBatch
-            Its other columns are ignored. If a value is refused nothing is counted.
+            Columns that are not counted are ignored. If a value is refused, nothing is counted.
         """
         columns = read(Batch(batch, None), self.names)
         with _LOCK:
@@ -209,7 +211,7 @@ class CountTable:
                 self._add_some([values[first : first + ROWS] for values in columns], each)
 
     def _add_some(self, columns: list[Floats], each: Callable[..., Iterable[None]]) -> None:
-        """Count a number of records whose atoms can be held."""
+        """Count as many records as fit in memory as atoms."""
         atoms = [own.atoms(values) for own, values in zip(self._locators, columns, strict=True)]
 
         def tally(counts: NDArray[np.int64], pair: tuple[int, int]) -> None:
@@ -221,7 +223,7 @@ class CountTable:
 
     @cached_property
     def _places(self) -> dict[tuple[str, str], int]:
-        """Where the counts of each pair are."""
+        """The position of the counts of each pair."""
         names = self.names
         return {(names[i], names[j]): place for place, (i, j) in enumerate(self.grids.pairs)}
 
@@ -236,7 +238,7 @@ class CountTable:
         if other.grids != self.grids:
             raise InputError(
                 "two count tables",
-                f"they are on other grids: {self.grids.difference(other.grids)}",
+                f"they use different grids: {self.grids.difference(other.grids)}",
                 "count both with the same bounds and grids",
             )
         with _LOCK, self._changing(other.n):
@@ -281,7 +283,7 @@ class CountTable:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CountTable:
-        """Read a table that :meth:`to_bytes` wrote, or refuse it."""
+        """Read a table written by :meth:`to_bytes`; refuse anything else."""
         facts, body = _unpacked(data)
         table = cls.empty(_understood(lambda: grids_of(facts)))
         most = table.grids.family.most_records
@@ -295,7 +297,7 @@ class CountTable:
         return CountTable.from_bytes, (self.to_bytes(),)
 
     def place(self, x: str, y: str) -> tuple[int, bool]:
-        """Return which pair two columns are, and whether in the other order."""
+        """Return the position of a pair, and whether it was counted in the other order."""
         swapped = (x, y) not in self._places
         place = self._places.get((y, x) if swapped else (x, y))
         if place is None:
@@ -314,13 +316,13 @@ class CountTable:
 
 
 def count(source: Any, grids: Grids) -> CountTable:
-    """Count all rows of a stream or of a frame."""
+    """Count all rows of a stream or a frame."""
     from joblib import cpu_count
 
     threads = min(len(grids.pairs), cpu_count())
     if not isinstance(source, Stream):
         return _tally(grids, threads, iter([Batch(source, None)]))
-    # An engine that works on parts has something to do for every core.
+    # A distributed engine already keeps every core busy.
     parts = source.fold(grids.names, partial(_tally, grids, threads if source.here else 1))
     total = next(parts, None) or CountTable.empty(grids)
     for part in parts:
@@ -331,7 +333,7 @@ def count(source: Any, grids: Grids) -> CountTable:
 def _tally(grids: Grids, threads: int, batches: Iterator[Batch]) -> CountTable:
     """Count batches, wherever they are; threads share the pairs."""
     table = CountTable.empty(grids)
-    with ThreadPoolExecutor(threads) as pool:  # which starts none before it is given work
+    with ThreadPoolExecutor(threads) as pool:  # starts no thread before it gets work
         each = map if threads == 1 else pool.map
         for batch in batches:
             table._add(read(batch, grids.names), each)
@@ -339,11 +341,11 @@ def _tally(grids: Grids, threads: int, batches: Iterator[Batch]) -> CountTable:
 
 
 def read(batch: Batch, names: tuple[str, ...]) -> tuple[Floats, ...]:
-    """Read columns of a batch; a refusal names the file, where it is known."""
+    """Read columns of a batch; errors name the file, if it is known."""
     source = find(*names, data=batch.data, roles=names)
     if not source.n:
         return tuple(np.empty(0) for _ in names)
-    remedy = "correct it where the data are, or leave out its record there"
+    remedy = "correct it at its source, or leave out its record there"
     place = "" if batch.place is None else f"{batch.place}: "
     try:
         columns = read_all(source, missing="drop", categories=False)
@@ -357,7 +359,7 @@ def read(batch: Batch, names: tuple[str, ...]) -> tuple[Floats, ...]:
 
 
 def _packed(facts: dict[str, Any], counts: NDArray[np.int64]) -> bytes:
-    """Write counts with what they are counts of."""
+    """Pack counts together with their description."""
     header = json.dumps(facts).encode()
     body = zlib.compress(np.ascontiguousarray(counts, "<i8").data, level=1)
     text = MAGIC + HEAD.pack(VERSION, len(header)) + header + body
@@ -365,7 +367,7 @@ def _packed(facts: dict[str, Any], counts: NDArray[np.int64]) -> bytes:
 
 
 def _unpacked(data: bytes) -> tuple[Any, bytes]:
-    """Read the header of what :func:`_packed` wrote, or refuse it; and return the counts' bytes."""
+    """Read the header that :func:`_packed` wrote, or refuse it; also return the counts' bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"data of type {type(data).__name__}", "these are not bytes", REMEDY)
     text = bytes(data)
@@ -376,7 +378,7 @@ def _unpacked(data: bytes) -> tuple[Any, bytes]:
         raise InputError(
             f"a count table of version {version}",
             f"this dpmic reads version {VERSION}",
-            "read it with the dpmic that wrote it",
+            "read it with the version of dpmic that wrote it",
         )
     if hashlib.sha256(text[:-DIGEST]).digest() != text[-DIGEST:]:
         raise InputError("a count table", "it was damaged: its checksum is wrong", REMEDY)
@@ -386,18 +388,18 @@ def _unpacked(data: bytes) -> tuple[Any, bytes]:
 
 
 def _understood(read: Callable[[], Result]) -> Result:
-    """Read a part of a header, or refuse what nobody wrote: a checksum keeps out no forger."""
+    """Read a part of a header, or refuse a forged one: a valid checksum does not rule it out."""
     try:
         return read()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        reason = f"its header is not one of ours ({type(error).__name__})"
+        reason = f"dpmic did not write its header ({type(error).__name__})"
     raise InputError("a count table", reason, REMEDY)
 
 
 def _counts(
     body: bytes, n: int, shape: tuple[int, ...], starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Read the counts of n records: each record lies in one cell of each table."""
+    """Read the counts of n records, each of which is in one cell of each table."""
     size = 8 * int(np.prod(shape))
     try:
         raw = zlib.decompressobj().decompress(body, size + 1)
@@ -405,7 +407,7 @@ def _counts(
         raw = b""
     if len(raw) == size:
         found = np.frombuffer(bytearray(raw), "<i8").astype(np.int64, copy=False).reshape(shape)
-        # With the largest checked first no sum can wrap.
+        # The largest count was checked first, so no sum can overflow.
         if found.min(initial=0) >= 0 and found.max(initial=0) <= n:
             sums = np.add.reduceat(found, starts[:-1], axis=1)
             if (sums == n).all():

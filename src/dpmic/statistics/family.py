@@ -34,13 +34,13 @@ Statistic = Literal["mice", "micr", "mic"]
 DEFAULT_C = 15.0
 
 MAX_UNCONSTRAINED = 4_000
-"""Most records with c = inf: the search is quadratic in them."""
+"""The most records with c = inf: the search is quadratic in them."""
 
 CELL = 8 * 1.7
-"""Bytes of counts of one pair for each unit of c B^2, about."""
+"""Approximate bytes of counts of one pair, per unit of c B^2."""
 
 MOST_BY_DEFAULT = 2**28
-"""Bytes that a pair may take where nobody has asked for as many cells."""
+"""The most bytes for the counts of a pair if the caller did not choose B."""
 
 
 def mice(
@@ -56,46 +56,49 @@ def mice(
     rng: np.random.Generator | int | None = None,
     missing: Missing = "raise",
 ) -> Score:
-    """Score the dependence between two variables with MICe, on grids of equal mass.
+    """Score how strongly two variables depend on each other, with MICe.
 
-    The first choice where no privacy is needed: it needs no bounds, is unchanged by increasing
-    transformations of either variable, and estimates the population value MIC* consistently.
+    MICe is near 0 for unrelated variables and near 1 for a noiseless relation of any shape: a
+    line, a curve or a wave. Use it when you need no
+    privacy: it needs no bounds, does not change under increasing transformations of either
+    variable, and estimates the population value MIC* consistently. By chance, unrelated columns
+    score a little above 0, more so in small tables; :func:`independence_test` gives a p-value.
 
-    Few records resolve little, even without noise: in the median a noiseless sine of 4 periods
-    scores 0.40 at n = 100 and 0.86 at n = 1000 (x uniform at random). :func:`mic` resolves more
-    there, and scores independent columns higher.
+    Small samples limit what it can resolve: a noiseless sine of 4 periods scores 0.40 at n = 100
+    and 0.86 at n = 1000 (the median, with x uniform at random). :func:`mic` resolves more in small
+    samples, but scores independent columns higher.
 
     Parameters
     ----------
     x, y : array-like or str
-        Two columns of at least 4 values, or their names in ``data``. Numbers are finite; dates are
-        days, times and durations seconds; ordered categories are taken by rank. Text, booleans
-        and categories without an order are nominal: their one partition is their categories, at
-        most 100, and numbers are cut to suit (``docs/definitions.md``).
+        Two columns of at least 4 values, or their names in ``data``. Numbers must be finite. Dates
+        count as days, times and durations as seconds, ordered categories by rank. Text, booleans
+        and unordered categories are nominal: each of at most 100 categories is one part
+        (``docs/definitions.md``).
     data : frame, optional
-        A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
+        A pandas, polars or pyarrow table with columns named ``x`` and ``y``.
     alpha : float
         The exponent in B = max(n ** alpha, 4), in (0, 1].
     B : float, optional
-        The most cells a grid may have, at least 4; overrides ``alpha``. Where categories need more
-        it is raised.
+        The most cells a grid may have, at least 4; overrides ``alpha``. It is raised if nominal
+        columns need more.
     c : float
-        The master factor: how much finer the master is than the grid, at least 1. ``math.inf``
-        allows a cut between any two values, exactly, for up to 4000 records.
+        The master factor: how much finer the master is than the grid, at least 1. With
+        ``math.inf`` cuts may lie between any two values; this takes at most 4000 records.
     master : {"reshef", "paper"}
-        c * min(l, floor(B / l)) master parts for l columns, or c * l.
+        The rule for the master: c * min(l, floor(B / l)) parts for l columns, or c * l.
     ties : {"group", "random"}
-        Equal values share a cell, or are put in random order, a separate one for each axis.
+        Whether equal values share a cell, or are put in random order, separately on each axis.
     rng : numpy.random.Generator or int, optional
-        Source of the order for ``ties="random"``.
+        Source of the random order for ``ties="random"``.
     missing : {"raise", "drop"}
-        Refuse missing values, or leave such records out; ``score.n`` says how many remain.
+        Refuse missing values, or leave out their records; ``score.n`` counts the others.
 
     Returns
     -------
     Score
-        ``score.mic`` is 0 for a constant column. (With ``ties="random"`` even equal values are
-        put in an order, so a constant column then scores as much as noise does.)
+        The score is ``score.mic``, in [0, 1], and 0 for a constant column. (With
+        ``ties="random"`` a constant column scores as noise does.)
 
     Examples
     --------
@@ -119,7 +122,7 @@ def mice(
 
 
 def _in_random_order(own: Variable, generator: np.random.Generator) -> Axis:
-    """Rank the values of a variable, equal ones in random order; categories stay together."""
+    """Rank the values of a variable, ties in random order; categories stay together."""
     order = generator.permutation(own.values.size)
     if own.categories is None:
         return MassAxis.ranked(own.values, order)
@@ -138,28 +141,28 @@ def micr(
     master: Master = "reshef",
     missing: Missing = "raise",
 ) -> Score:
-    """Score the dependence between two variables with MICr, on grids of equal width.
+    """Score how strongly two variables depend on each other, with MICr.
 
-    Every record's cell depends on that record and on ``bounds`` alone, which is what makes the
-    private mechanisms possible. Without privacy prefer :func:`mice`.
+    MICr is MICe on grids of equal width between fixed bounds. The cell of a record depends only on
+    that record and on ``bounds``, which is what makes private mechanisms and counting in one pass
+    possible. Without privacy, prefer :func:`mice`.
 
     Parameters
     ----------
     x, y : array-like or str
         Two columns of at least 4 finite numbers, or their names in ``data``.
     bounds : ((x0, x1), (y0, y1))
-        The rectangle on which grids are drawn. Values outside are clamped to it; a value on a
-        cut belongs to the cell above, the upper bound to the last cell. A nominal column has a
-        list of its categories instead: ``((0, 120), ["a", "b"])``; other values count as missing
-        unless "other" is listed.
+        The possible ranges of x and y, on which grids are drawn. Values outside are clamped; a
+        value on a cut belongs to the cell above it, and the upper bound to the last cell. For a
+        nominal column list its categories instead: ``((0, 120), ["a", "b"])``; other values count
+        as missing unless "other" is listed.
     data : frame, path, stream or CountTable, optional
-        What ``x`` and ``y`` name columns of. Besides frames in memory: a Parquet or CSV file, a
-        pyarrow dataset, an iterator of record batches, a DuckDB relation, a polars LazyFrame, a
-        Spark or a Dask DataFrame, whose rows are counted in one pass and never held; or their
-        :class:`CountTable`, which has bounds, B, c and master of its own.
+        The table with columns named ``x`` and ``y``: a frame in memory, or rows that are counted
+        in one pass and never held (a Parquet or CSV file, a pyarrow dataset, an iterator of record
+        batches, a DuckDB relation, a polars LazyFrame, a Spark or Dask DataFrame), or a
+        :class:`CountTable`, which brings its own bounds, B, c and master.
     alpha, B, c, master, missing
-        As for :func:`mice`; c is 15 by default, too, or that of a count table. Rows that can be
-        read only once need a ``B``.
+        As for :func:`mice`; c defaults to 15. Rows that can be read only once need a ``B``.
 
     Returns
     -------
@@ -196,25 +199,25 @@ def mic(
     c: float = 15,
     missing: Missing = "raise",
 ) -> Score:
-    """Score the dependence between two variables with the original MIC of 2011.
+    """Score how strongly two variables depend on each other, with the original MIC of 2011.
 
-    The ApproxMaxMI algorithm of Reshef et al. 2011, as MINE.jar and minepy's ``mic_approx``
-    compute it. :func:`mice` is its successor: less biased, and faster. Of few records ``mic``
-    resolves more: in the median a sine of 4 periods without noise scores 0.80 at n = 100, and 1
-    from n = 200 on.
+    This is the ApproxMaxMI algorithm of Reshef et al. 2011, as MINE.jar and minepy's
+    ``mic_approx`` compute it. Use it to compare with published values. :func:`mice` is its
+    successor: less biased, and faster. In small samples ``mic`` resolves more: a noiseless sine of
+    4 periods scores 0.80 at n = 100, and 1 from n = 200 on (the median).
 
     Parameters
     ----------
     x, y : array-like or str
-        Two columns of at least 4 finite numbers, or their names in ``data``; not of more than two
-        categories.
+        Two columns of at least 4 finite numbers, or their names in ``data``; columns of two
+        categories count as numbers.
     data, alpha, B, c, missing
         As for :func:`mice`. The master has at most c * floor(B / l) clumps.
 
     Returns
     -------
     Score
-        ``score.mic`` is 0 for a constant column.
+        The score is ``score.mic``, in [0, 1], and 0 for a constant column.
 
     Examples
     --------
@@ -240,36 +243,38 @@ def micc(
     axes: Axes | None = None,
     missing: Missing = "raise",
 ) -> CappedScore:
-    """Score the dependence between two variables with capped information.
+    """Score how strongly two variables depend on each other, with capped information.
 
-    This is what ``"capped-laplace"`` publishes, before noise, with the cap that a release states.
-    A smaller cap limits what a record weighs, and lifts scores of middling relations. One record
-    can change the score by at most cap / n, a half to a quarter of what it can change :func:`micr`
-    by. Without privacy prefer :func:`mice`.
+    This is what the default mechanism, ``"capped-laplace"``, publishes, before noise. One record
+    can change the score by at most cap / n, a half to a quarter of what it can change
+    :func:`micr` by. A smaller cap lowers that further, and raises scores of middling strength.
+    Without privacy, prefer :func:`mice`.
 
     Parameters
     ----------
     x, y : array-like or str
         Two columns of at least 4 finite numbers, or their names in ``data``.
     bounds : ((x0, x1), (y0, y1))
-        The rectangle on which grids are drawn; it need only contain the data, generously. Values
-        outside are clamped to it. A nominal column has its categories: ``((0, 120), ["a", "b"])``.
+        The possible ranges of x and y, on which grids are drawn. They can be generous; values
+        outside are clamped. For a nominal column list its categories:
+        ``((0, 120), ["a", "b"])``.
     data : frame, path, stream or CountTable, optional
-        What ``x`` and ``y`` name columns of, as for :func:`micr`.
+        The table with columns named ``x`` and ``y``, as for :func:`micr`.
     cap : float
-        The most bits that one record can weigh: a multiple of 1/2 from 3.5 to 8.
+        The most bits that one record can weigh: a multiple of 1/2 from 3.5 to 8. A release states
+        the cap it used.
     axes : {"any", "linear", "wide"}, optional
-        The scales on which each axis is cut: thirteen, from linear to logarithmic and closer to 0
-        or the bound nearest to it (the default); the linear one alone; or also every dyadic
-        interval that holds a third of the records, for values far from 0 in wide bounds. A count
-        table has its own.
+        The scales on which each axis is cut. "any", the default, tries thirteen: from linear to
+        logarithmic, and closer to 0 or the bound nearest to it. "linear" tries one. "wide" also
+        tries every dyadic interval that holds a third of the records, for values far from 0 in
+        wide bounds. A count table brings its own.
     missing : {"raise", "drop"}
-        Refuse missing values, or leave such records out.
+        Refuse missing values, or leave out their records.
 
     Returns
     -------
     CappedScore
-        ``score.mic`` is 0 for a constant column.
+        The score is ``score.mic``, in [0, 1], and 0 for a constant column.
 
     Examples
     --------
@@ -301,7 +306,7 @@ def micc(
 
 
 def _own_axes(source: sources.Found) -> Axes:
-    """Return the scales that a count table has, or the default ones."""
+    """Return the scales of a count table, or the default ones."""
     grids = source.grids if isinstance(source, Counting) else None
     counted = grids is not None and isinstance(grids.family, CappedGrids)
     return grids.family.axes if grids is not None and counted else "any"
@@ -315,7 +320,7 @@ def scored(
     ties: str = "group",
     bounds: tuple[Domain, Domain] | None = None,
 ) -> Score:
-    """Run a search, and return its matrix and grid with what they depend on."""
+    """Run a search; return its matrix and grid, with the facts they depend on."""
     matrix, grid = search.run()
     if isinstance(search, NominalSearch):
         limits = limits.holding(*search.categories)
@@ -333,13 +338,13 @@ def scored(
 
 
 def _plain(domain: Domain) -> Interval | tuple[str, ...]:
-    """Return a domain as results have it: two ends, or labels."""
+    """Return a domain as results store it: two ends, or labels."""
     return domain.labels if isinstance(domain, Categories) else domain
 
 
 @dataclass(frozen=True)
 class Method:
-    """One of the statistics and what its grids are; ``mic`` has a master of its own."""
+    """One of the statistics, with the options of its grids; ``mic`` has its own master."""
 
     statistic: Statistic
     alpha: float
@@ -348,7 +353,7 @@ class Method:
     master: Master = "reshef"
 
     def limits(self, n: int) -> Limits:
-        """Return how far the search of n records goes, or refuse the options."""
+        """Return the size of the search for n records, or refuse the options."""
         sized = _validate.choice(self.master, "master", Master)
         limits = _validate.limits(
             n,
@@ -366,13 +371,13 @@ class Method:
         return steps(limits, more_rows=self.statistic == "mic")
 
     def axis(self, own: Variable, limits: Limits, domain: Domain | None = None) -> Axis:
-        """Bin one variable, once for all pairs that it takes part in; MICr needs its domain."""
+        """Bin one variable, once for all its pairs; MICr needs its domain."""
         if own.categories is not None and self.statistic != "mic":
             return NominalAxis.of(own.values, own.categories)
-        if own.categories is not None and len(own.categories) > 2:  # two are the same by rank
+        if own.categories is not None and len(own.categories) > 2:  # two categories can be ranked
             raise InputError(
                 f"a column of {len(own.categories)} categories",
-                "the MIC of 2011 is one of numbers",
+                "the MIC of 2011 is defined for numbers only",
                 with_code("call `dpmic.mice`, or pass `statistic='mice'`"),
             )
         if domain is not None and not isinstance(domain, Categories):
@@ -380,7 +385,7 @@ class Method:
         return MassAxis.grouped(own.values, slack=0 if self.statistic == "mic" else 1)
 
     def search(self, x: Axis, y: Axis, limits: Limits) -> Search:
-        """Return the search of a pair, for MICr of axes that were cut for numbers."""
+        """Return the search of a pair whose axes were cut by :meth:`axis`."""
         if self.statistic == "mic":
             return ClumpedSearch.of(x, y, self.steps(limits))
         return Search.between(x, y, limits)
@@ -388,14 +393,14 @@ class Method:
     def between(
         self, x: Variable, y: Variable, limits: Limits, box: tuple[Domain | None, Domain | None]
     ) -> Search:
-        """Return the search of two variables; MICr needs what they can be."""
+        """Return the search of two variables; MICr needs their domains."""
         if box[0] is not None and box[1] is not None:
             return Search.by_range(x.values, y.values, (box[0], box[1]), limits)
         return self.search(self.axis(x, limits), self.axis(y, limits), limits)
 
 
 def refuse_large_unconstrained(n: int, c: float) -> None:
-    """Refuse cuts between any two of too many values."""
+    """Refuse c = inf for too many values."""
     if math.isinf(c) and n > MAX_UNCONSTRAINED:
         raise ParameterError(
             f"c = inf with n = {n}",
@@ -414,18 +419,18 @@ def _counted_pair(
 
 
 def _counted_box(source: Counting, bounds: Any) -> Bounds:
-    """Return the bounds that were given, or those of a count table."""
+    """Return the given bounds, or those of a count table."""
     own = source.bounds(bounds)
     return _validate.bounds(own if own is bounds else [own[name] for name in source.names])
 
 
 def count_records(source: Counting, intervals: Any, family: Family, missing: Missing) -> CountTable:
-    """Count the records of a source, on the grids of a table that it is or of a method."""
+    """Count the records of a source, on the grids of the table it is or of a method."""
     if _validate.choice(missing, "missing", Missing) == "drop":
         raise ParameterError(
             'missing = "drop"',
-            "rows that come in parts are counted and not kept",
-            "leave out incomplete records beforehand, as by a filter",
+            "rows that arrive in parts are counted and not kept",
+            "leave out incomplete records beforehand, for example with a filter",
         )
     table = source.counted(intervals, family).table
     if table.n < LEAST_RECORDS:
@@ -438,7 +443,7 @@ def count_records(source: Counting, intervals: Any, family: Family, missing: Mis
 
 
 def counted_grids(source: Counting, method: Method) -> RangeGrids:
-    """Return the grids of MICr; what was left out comes from the table, or from n."""
+    """Return the grids of MICr; missing options come from the table, or from n."""
     grids = source.grids
     if grids is not None:
         own = grids.limits

@@ -1,9 +1,9 @@
-"""Grids that are fixed beforehand, so that counts on them add: those of MICr, and of micc.
+"""Grids fixed in advance, so that counts on them add up: those of MICr and of micc.
 
-A record lies in one cell of each table of counts, whose number is the sum of what its atom on x
-and its atom on y contribute. Steps of a MICr search share a table: on the common refinement of
-their columns, by that of their masters. Each table is there in both orientations, and for every
-pair of maps.
+A record is in one cell of each table of counts. The number of that cell is the sum of what the
+record's atoms on x and on y contribute. Steps of a MICr search share a table, on the common
+refinement of their columns and that of their masters. There is one table per orientation and
+per pair of maps.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ Counts = NDArray[np.int64]
 Parts = NDArray[np.int64]
 
 MASTERS = 3
-"""Neighbouring masters that share a table: with one each, counting takes twice as long; with all
-in one, tables outgrow the caches."""
+"""Neighbouring masters that share a table. With one each, counting takes twice as long; with all
+in one, tables no longer fit the caches."""
 
 BUCKETS = 4
-"""Buckets of a guide for each atom: more save little."""
+"""Buckets of a guide per atom; more save little."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedTable:
-    """The table that some steps share, [columns' part, masters' part].
+    """The table that several steps share, [column part, master part].
 
-    ``fixed`` and ``free`` are the part of each atom in the common refinements of the columns and
+    ``fixed`` and ``free`` give the part of each atom in the common refinement of the columns and
     of the masters.
     """
 
@@ -51,25 +51,25 @@ class SharedTable:
 
     @classmethod
     def of(cls, own: list[Step], family: RangeFamily) -> SharedTable:
-        """Take the common refinements of some steps."""
+        """Take the common refinements of several steps."""
         columns = _refined((family.edges[step.columns] for step in own), family.atoms)
         masters = _refined((family.edges[int(step.master)] for step in own), family.atoms)
         return cls(frozenset(own), columns, masters)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many parts there are."""
+        """The number of parts on each axis."""
         return int(self.fixed[-1]) + 1, int(self.free[-1]) + 1
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self.shape[0] * self.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
 class CellLayout:
-    """All tables of a search, one after the other: first those with x fixed, then with y.
+    """All tables of a search, one after the other: those with x fixed, then those with y fixed.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class CellLayout:
     starts : array
         The first cell of each table and, last, the number of cells.
     first, second : (atoms, tables)
-        What an atom of the first, and of the second, variable adds to the number of a cell.
+        What an atom of the first or the second variable adds to the number of a cell.
     """
 
     plan: Steps
@@ -93,7 +93,7 @@ class CellLayout:
     second: NDArray[np.int32]
 
     def table_of(self, step: Step) -> int:
-        """Return the number of the table that a step is in."""
+        """Return the number of the table that contains a step."""
         return next(i for i, own in enumerate(self.shared) if step in own.steps)
 
     def table(self, counts: Counts, orientation: int, number: int) -> Counts:
@@ -133,7 +133,7 @@ def _refined(partitions: Iterable[NDArray[np.int64]], atoms: int) -> Parts:
 
 @dataclass(frozen=True, eq=False)
 class Locator:
-    """The cuts of one variable, and a guide by equal widths that finds most values at once."""
+    """The cuts of one variable, and a guide of equal widths that locates most values at once."""
 
     cuts: Floats
     guide: NDArray[np.int32]
@@ -147,7 +147,7 @@ class Locator:
         buckets = BUCKETS * (cuts.size + 1)
         begins = low + (high - low) * (np.arange(buckets) / buckets)
         guide = np.searchsorted(cuts, begins, side="right").astype(np.int32)
-        with np.errstate(over="ignore"):  # a very narrow interval, where the guide does not help
+        with np.errstate(over="ignore"):  # the guide is of no help if the interval is very narrow
             return cls(cuts, guide, low, float(np.float64(buckets) / (high - low)))
 
     def atoms(self, values: Floats) -> NDArray[np.int32]:
@@ -160,9 +160,9 @@ class Locator:
 
 @dataclass(frozen=True)
 class CountTableRecords(Records):
-    """Records of which only the counts of one pair are known, in one orientation."""
+    """Records known only by the counts of one pair, in one orientation."""
 
-    shared = False  # the tables are there
+    shared = False  # the tables exist already
 
     fixed: RangeAxis
     free: RangeAxis
@@ -178,7 +178,7 @@ class CountTableRecords(Records):
         return self.records
 
     def _before(self, number: int) -> Counts:
-        """Return the counts of all parts before each one of the columns: steps take differences."""
+        """Return the counts of all parts before each column, of which steps take differences."""
         if number not in self._sums:
             table = self.layout.table(self.counts, self.orientation, number)
             sums = np.concatenate((np.zeros_like(table[:1]), np.cumsum(table, axis=0)))
@@ -197,7 +197,7 @@ class CountTableRecords(Records):
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of one pair: where each table begins, and what an atom of each variable adds."""
+    """The cells of a pair: the start of each table, and what each variable's atoms add."""
 
     starts: NDArray[np.int64]
     first: NDArray[np.int32]
@@ -209,7 +209,7 @@ class RangeGrids:
     """The grids of MICr, under every pair of maps."""
 
     most_records: ClassVar[int] = 2**40
-    """Beyond it the proof of rounding ends (docs/proofs/rounding.md), and sums may wrap."""
+    """The proof of rounding covers no more (docs/proofs/rounding.md), and sums could overflow."""
 
     limits: Limits
     axes: Axes = "linear"
@@ -225,7 +225,7 @@ class RangeGrids:
 
     @property
     def size(self) -> int:
-        """How many cells a pair has."""
+        """The number of cells of a pair."""
         return int(self.layout.starts[-1]) * len(self.map_pairs)
 
     @property
@@ -235,7 +235,7 @@ class RangeGrids:
         return list(itertools.product(maps, maps))
 
     def cells(self, x: Refinement, y: Refinement) -> Cells:
-        """Lay out the cells of a pair: one set of tables after the other."""
+        """Lay out the cells of a pair, one set of tables after the other."""
         base = self.layout
         pairs = list(itertools.product(x.parts, y.parts))
         begins = base.starts[-1] * np.arange(len(pairs))
@@ -246,7 +246,7 @@ class RangeGrids:
         return Cells(np.concatenate(starts), *tables)
 
     def facts(self) -> dict[str, Any]:
-        """Return what is stored of them."""
+        """Return what is stored about the grids."""
         limits = self.limits
         return {"B": limits.B, "c": limits.c, "master": limits.master} | (
             {} if self.axes == "linear" else {"axes": self.axes}
@@ -277,17 +277,17 @@ class CappedGrids:
 
     @property
     def size(self) -> int:
-        """How many cells a pair has; it does not depend on the intervals."""
+        """The number of cells of a pair; it does not depend on the intervals."""
         axis = capped_axis((0.0, 1.0), self.axes)
         return (
             2 * axis.rows.cells * sum(columns_of(sizes).fractions.size + 1 for sizes in axis.sizes)
         )
 
     def cells(self, x: Refinement, y: Refinement) -> Cells:
-        """Lay out the cells of a pair: the tables with columns on x, then on y."""
+        """Lay out the cells of a pair: tables with columns on x, then those on y."""
         *x_parts, x_cells = x.parts
         *y_parts, y_cells = y.parts
-        width = int(x_cells[-1]) + 1  # of y as well
+        width = int(x_cells[-1]) + 1  # the same for y
         sizes = [(int(own[-1]) + 1) * width for own in (*x_parts, *y_parts)]
         starts = np.cumsum([0, *sizes])
         first = [own * width for own in x_parts] + [x_cells] * len(y_parts)
@@ -298,7 +298,7 @@ class CappedGrids:
     def tabulated(
         self, counts: Counts, intervals: Sequence[Interval], *, swapped: bool
     ) -> Iterator[Tabulated]:
-        """Yield the tables of two variables; swapped, if the second was counted as the first."""
+        """Yield the tables of two variables; ``swapped`` if counted in the other order."""
         axes = [capped_axis(own, self.axes) for own in intervals][:: -1 if swapped else 1]
         end = 0
         for orientation, (along, across) in enumerate((axes, axes[::-1])):
@@ -309,7 +309,7 @@ class CappedGrids:
                 yield Tabulated(table, sizes, own, across.rows, orientation ^ swapped)
 
     def facts(self) -> dict[str, Any]:
-        """Return what is stored of them."""
+        """Return what is stored about the grids."""
         return {"statistic": "micc", "axes": self.axes}
 
     def __str__(self) -> str:
@@ -321,11 +321,11 @@ CountedStatistic = Literal["micr", "micc"]
 
 
 def checked_family(statistic: object, *, B: Any, c: Any, master: Any, axes: Any) -> Family:
-    """Check the options of a table: which grids its records are counted on."""
+    """Check the options of a count table, which decide its grids."""
     if _validate.choice(statistic, "statistic", CountedStatistic) == "micr":
         if axes is not None:
             raise ParameterError(
-                "axes", "a table of micr has linear axes", with_code("pass `statistic='micc'`")
+                "axes", "a table for micr has linear axes", with_code("pass `statistic='micc'`")
             )
         return RangeGrids(fixed_limits(B, 15 if c is None else c, master))
     if (B, c, master) != (None, None, "reshef"):
@@ -334,12 +334,12 @@ def checked_family(statistic: object, *, B: Any, c: Any, master: Any, axes: Any)
 
 
 def countable_axes(axes: object) -> Axes:
-    """Check the scales of axes on which records can be counted beforehand."""
+    """Check the scales of axes for records that are counted in advance."""
     checked: Any = _validate.choice(axes, "axes", Axes)
     if checked == "wide":
         raise ParameterError(
             "axes = 'wide'",
-            "it looks for where the records lie, so counts are not enough",
+            "it zooms to where the records are, for which counts are not enough",
             with_code("pass `axes='any'`, or the columns in memory"),
         )
     return checked  # type: ignore[no-any-return]
@@ -347,9 +347,9 @@ def countable_axes(axes: object) -> Axes:
 
 @dataclass(frozen=True)
 class Grids:
-    """Which columns are paired, and on which grids: what tables must share to be added.
+    """The pairs of columns and their grids: what tables must share to be added.
 
-    With a ``target`` only its pairs with the others are counted.
+    With a ``target``, only its pairs with the other columns are counted.
     """
 
     names: tuple[str, ...]
@@ -363,19 +363,19 @@ class Grids:
         names, intervals = _named(bounds)
         if target is not None and target not in names:
             raise ParameterError(
-                f"target = {safe_repr(target)}", "it has no bounds", "name one that has"
+                f"target = {safe_repr(target)}", "it has no bounds", "name a column that has bounds"
             )
         return cls(names, intervals, family, None if target is None else str(target))
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs by position: all, or the target with each other column."""
+        """The pairs by position: all of them, or the target with every other column."""
         target = None if self.target is None else self.names.index(self.target)
         return paired(len(self.names), target)
 
     @property
     def limits(self) -> Limits:
-        """Those of MICr, whose grids they must be."""
+        """The limits of MICr; refuses the grids of micc."""
         if isinstance(self.family, CappedGrids):
             raise InputError(
                 "a count table",
@@ -389,7 +389,7 @@ class Grids:
         return self.family.cells(*(self.family.refinement(self.intervals[i]) for i in pair))
 
     def difference(self, other: Grids) -> str:
-        """Say how other grids differ."""
+        """Describe how other grids differ."""
         for name, mine, theirs in (
             ("columns", self.names, other.names),
             ("bounds", self.intervals, other.intervals),
@@ -401,14 +401,14 @@ class Grids:
 
 
 def paired(columns: int, target: int | None) -> list[tuple[int, int]]:
-    """Return pairs of columns by position: all, or the target with each other one."""
+    """Return pairs of columns by position: all, or the target with every other column."""
     if target is None:
         return list(itertools.combinations(range(columns), 2))
     return [(target, other) for other in range(columns) if other != target]
 
 
 def fixed_limits(B: object, c: object, master: object) -> Limits:
-    """Check the size of grids; n is not known yet, so nothing may depend on it."""
+    """Check the size of grids before n is known; nothing may depend on n."""
     for name, value in (("B", B), ("c", c)):
         if value is None:
             raise ParameterError(
@@ -428,18 +428,18 @@ def _named(bounds: Any) -> tuple[tuple[str, ...], tuple[Interval, ...]]:
     if not isinstance(bounds, Mapping) or len(bounds) < 2:
         raise ParameterError(
             "bounds",
-            "two columns or more are needed, each with its interval",
+            "a count table needs at least two columns, each with its interval",
             "pass {'age': (0, 120), 'pay': (0, 5000)}",
         )
     for name in bounds:
         if not isinstance(name, str):
-            raise ParameterError(f"bounds of {name!r}", "columns are called by text", "pass text")
+            raise ParameterError(f"bounds of {name!r}", "a column's name must be text", "pass text")
     intervals = (_validate.interval(ends, name) for name, ends in bounds.items())
     return tuple(bounds), tuple(intervals)
 
 
 def facts_of(grids: Grids, n: int) -> dict[str, Any]:
-    """Return what a stored table has besides its counts."""
+    """Return what a stored table holds besides its counts."""
     columns = {"columns": grids.names, "bounds": grids.intervals, "target": grids.target}
     return {**columns, **grids.family.facts(), "n": n}
 

@@ -1,9 +1,9 @@
-"""Which grids are searched: equipartitions by mass and by range, their masters, categories.
+"""The grids that are searched: equipartitions by mass and by range, masters, and categories.
 
-An axis is cut into *atoms*, the smallest pieces that no grid splits, and every partition is an
-array of edges counted in atoms. A grid's cut belongs to the cell above it: cells are
-``[cut, next cut)`` and the last one is closed, so a value lies in cell number
-``(number of cuts <= value)``, whatever the other records are.
+An axis is cut into *atoms*, the smallest pieces that no grid splits. A partition is an array of
+edges, counted in atoms. A cut belongs to the cell above it: cells are ``[cut, next cut)`` and the
+last one is closed. So the cell of a value is the number of cuts at or below it, and does not
+depend on the other records.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One run of the search: ``columns`` fixed parts, at most ``rows`` parts to be found.
+    """One run of the search: ``columns`` fixed parts, and at most ``rows`` parts to find.
 
-    ``master`` is the most parts that the searched axis is cut into beforehand, and ``least`` the
-    fewest rows: all of them, where the rows are categories.
+    ``master`` is the most parts into which the searched axis is cut beforehand. ``least`` is the
+    fewest rows: all of them if the rows are categories.
     """
 
     columns: int
@@ -42,12 +42,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Steps grouped by the size of their master: each group shares one table of counts.
+    """Steps grouped by the size of their master; each group shares a table of counts.
 
-    ``order`` lists the numbers of the steps, group after group. Group g is
+    ``order`` lists the numbers of the steps, group by group; group g is
     ``order[starts[g] : starts[g + 1]]``. ``columns`` and ``rows`` are those of each step in that
-    order, and ``entries`` all (step, number of rows) in that order. ``arrays`` are what
-    `dpmic._kernels.equi` takes.
+    order, and ``entries`` all (step, number of rows) in that order. ``arrays`` are the arguments
+    of `dpmic._kernels.equi`.
     """
 
     masters: tuple[float, ...]
@@ -60,26 +60,26 @@ class Layout:
 
 
 class Steps(tuple[Step, ...]):
-    """The runs that fill a characteristic matrix, by their number of columns, from 2 on."""
+    """The runs that fill a characteristic matrix, ordered by number of columns, from 2 on."""
 
     @cached_property
     def sizes(self) -> frozenset[int]:
-        """Into how many parts an axis is cut; masters must be finite."""
+        """The numbers of parts into which an axis is cut; masters must be finite."""
         return self.columns | frozenset(map(int, self.masters))
 
     @cached_property
     def columns(self) -> frozenset[int]:
-        """Into how many columns an axis is cut."""
+        """The numbers of columns into which an axis is cut."""
         return frozenset(step.columns for step in self)
 
     @cached_property
     def masters(self) -> frozenset[float]:
-        """Into how many parts the searched axis is cut beforehand."""
+        """The numbers of parts into which the searched axis is cut beforehand."""
         return frozenset(step.master for step in self)
 
     @cached_property
     def layout(self) -> Layout:
-        """All of them, by master."""
+        """All steps, grouped by master."""
         return self.layouts(len(self))[0]
 
     @cached_property
@@ -110,30 +110,29 @@ class Steps(tuple[Step, ...]):
         entries = np.nonzero((numbers >= 2) & (numbers <= rows[:, None]))
         starts = np.cumsum([0, *map(len, own)])
         columns = tuple(self[i].columns for i in order)
-        each = np.arange(len(masters) + 1)  # a group of its own for each master
+        each = np.arange(len(masters) + 1)  # one group per master
         arrays = np.array(columns), _finite(masters), order, starts, each, rows
         return Layout(masters, columns, order, starts, rows, entries, arrays)
 
 
 def _finite(sizes: tuple[float, ...]) -> NDArray[np.int64]:
-    """Return sizes as integers; a master may be infinite, and no axis has as many atoms."""
+    """Return sizes as integers; an infinite one becomes larger than any number of atoms."""
     return np.minimum(sizes, 2.0**31).astype(np.int64)
 
 
 @lru_cache(maxsize=64)
 def steps(limits: Limits, *, more_rows: bool = False) -> Steps:
-    """List the runs that fill a characteristic matrix of at most B cells.
+    """List the runs that fill a characteristic matrix with grids of at most B cells.
 
     Parameters
     ----------
     limits : Limits
-        ``master="reshef"``: c * min(l, floor(B / l)) parts (Reshef et al. 2016, and the
-        paper's experiments); ``"paper"``: c * l (the paper's definition); ``"minepy"``:
-        c * floor(B / l).
+        The master for l columns has c * min(l, floor(B / l)) parts with ``"reshef"`` (Reshef et
+        al. 2016, and the paper's experiments), c * l with ``"paper"`` (the paper's definition),
+        and c * floor(B / l) with ``"minepy"``.
     more_rows : bool
-        Whether a grid may have more rows than columns, as in Reshef et al. 2011. The
-        equicharacteristic matrix has at most as many, which Theorem 1 of the privacy proofs
-        needs.
+        Whether a grid may have more rows than columns, as in Reshef et al. 2011. In the
+        equicharacteristic matrix it may not, which Theorem 1 of the privacy proofs needs.
     """
 
     def step(columns: int) -> Step:
@@ -146,22 +145,23 @@ def steps(limits: Limits, *, more_rows: bool = False) -> Steps:
 
 @lru_cache(maxsize=64)
 def nominal_steps(limits: Limits, x: int | None, y: int | None) -> tuple[Steps, Steps]:
-    """List the runs with x fixed and those with y fixed, where a variable is nominal.
+    """List the runs with x fixed and those with y fixed, if a variable is nominal.
 
-    A nominal variable has one partition, its categories: ``x`` or ``y`` of them. Following the
-    rule that the finer axis is not searched, numbers are cut into as many equal parts as there are
-    categories or more; into fewer parts they are searched. Two nominal variables have one grid.
+    ``x`` and ``y`` are the numbers of categories; None means numbers. The only partition of a
+    nominal variable is its categories. As always, the axis with more parts is not searched:
+    numbers are cut into k equal parts if k is at least the number of categories, and are searched
+    for smaller k. Two nominal variables have one grid.
 
     Examples
     --------
-    >>> searched, finer = nominal_steps(Limits(20, 5, "reshef"), 4, None)
+    >>> searched, unsearched = nominal_steps(Limits(20, 5, "reshef"), 4, None)
     >>> searched
     (Step(columns=4, rows=3, master=20, least=2),)
-    >>> [(step.columns, step.rows) for step in finer]
+    >>> [(step.columns, step.rows) for step in unsearched]
     [(4, 4), (5, 4)]
     """
     if x is None:
-        assert y is not None  # else nothing is nominal
+        assert y is not None  # otherwise neither is nominal
         by_y, by_x = nominal_steps(limits, y, None)
         return by_x, by_y
     if y is not None:
@@ -169,23 +169,23 @@ def nominal_steps(limits: Limits, x: int | None, y: int | None) -> tuple[Steps, 
     room = limits.holding(x, None)
     rows = min(x - 1, _cells(room) // x)
     searched = [Step(x, rows, _master_size(room, x))] if rows >= 2 else []
-    finer = range(x, _most_parts(room, x) + 1)
-    return Steps(searched), Steps(Step(columns, x, x, least=x) for columns in finer)
+    unsearched = range(x, _most_parts(room, x) + 1)
+    return Steps(searched), Steps(Step(columns, x, x, least=x) for columns in unsearched)
 
 
 def _cells(limits: Limits) -> int:
-    """Return floor(B): k * l is an integer, so k * l <= B iff k * l <= floor(B)."""
+    """Return floor(B): k * l is an integer, so k * l <= B if and only if k * l <= floor(B)."""
     return math.floor(limits.B)
 
 
 def _most_parts(limits: Limits, across: int) -> int:
-    """Return the most columns that a grid of ``across`` rows may have."""
+    """Return the most columns that a grid with ``across`` rows may have."""
     most = _cells(limits) // across
     return most if limits.lmax is None else min(most, limits.lmax)
 
 
 def _master_size(limits: Limits, columns: int) -> float:
-    """Return how many parts the master for so many columns may have."""
+    """Return the most parts of the master for this number of columns."""
     most = _cells(limits) // columns
     parts = {"reshef": min(columns, most), "paper": columns, "minepy": most}[limits.master]
     size = limits.c * parts
@@ -197,7 +197,7 @@ class Axis(Protocol):
 
     @property
     def atoms(self) -> NDArray[np.int32]:
-        """The atom that each record lies in."""
+        """The atom of each record."""
 
     @property
     def free(self) -> Axis:
@@ -207,22 +207,22 @@ class Axis(Protocol):
         """Return the edges of the equipartition into ``size`` parts."""
 
     def master(self, size: float) -> Edges:
-        """Return the edges of the master of at most ``size`` parts."""
+        """Return the edges of the master with at most ``size`` parts."""
 
     def partitions(self, sizes: tuple[float, ...], *, masters: bool) -> tuple[Edges, Edges]:
-        """Return the edges of several partitions, one after the other, and where each begins."""
+        """Return the edges of several partitions, one after the other, and the start of each."""
 
     def cuts(self, edges: Edges) -> NDArray[Any]:
-        """Return the values at which a partition cuts the axis; for a nominal one its labels."""
+        """Return the values at which a partition cuts the axis, or the labels of categories."""
 
 
 @dataclass(frozen=True, slots=True)
 class MassAxis:
     """An axis whose atoms are groups of records that stay together, cut into equal masses.
 
-    ``starts[i]`` is a cut below atom i and above the one before it; ``ends`` are the records
-    before each atom and, last, all of them. ``slack`` is 0 for the equipartition of 2011
-    (:func:`dpmic._kernels.equipartition`).
+    ``starts[i]`` is a cut below atom i and above the atom before it. ``ends`` are the numbers of
+    records before each atom and, last, of all records. ``slack`` is 0 for the equipartition of
+    2011 (:func:`dpmic._kernels.equipartition`).
     """
 
     atoms: NDArray[np.int32]
@@ -233,13 +233,13 @@ class MassAxis:
 
     @classmethod
     def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
-        """Let records with the same value stay together."""
+        """Keep records with the same value together."""
         atoms, starts, ends = _kernels.ranks(values, _kernels.order(values))
         return cls(atoms, starts, ends, slack)
 
     @classmethod
     def ranked(cls, values: Floats, priorities: NDArray[np.integer[Any]]) -> MassAxis:
-        """Let every record be an atom; of equal values that of lower priority comes first."""
+        """Make every record an atom; equal values are ordered by priority."""
         order = np.lexsort((priorities, values))
         atoms = np.empty(values.size, np.int32)
         atoms[order] = np.arange(values.size, dtype=np.int32)
@@ -252,14 +252,14 @@ class MassAxis:
         return self
 
     def columns(self, size: int) -> Edges:
-        """Cut into ``size`` parts of nearly equal weight, fewer where ties forbid it."""
-        if size not in self._known:  # an axis serves both orientations, and many pairs
+        """Cut into ``size`` parts of nearly equal weight, or fewer if there are ties."""
+        if size not in self._known:  # an axis serves both orientations and many pairs
             equipartition = _kernels.equipartition
             self._known[size] = equipartition(self.ends, size, self.slack)
         return self._known[size]
 
     def master(self, size: float) -> Edges:
-        """Cut as finely as ``size`` allows: every atom alone where there are no more."""
+        """Cut into ``size`` parts, or into single atoms if there are no more than ``size``."""
         if self.ends.size - 1 <= size:
             return np.arange(self.ends.size)
         return self.columns(int(size))
@@ -272,12 +272,12 @@ class MassAxis:
         return cut
 
     def merge(self, edges: Edges, size: int) -> Edges:
-        """Merge the parts of a partition into at most ``size`` of nearly equal weight."""
+        """Merge the parts of a partition into at most ``size`` parts of nearly equal weight."""
         merged: Edges = _kernels.equipartition(self.ends[edges], size, self.slack)
         return edges[merged]
 
     def cuts(self, edges: Edges) -> Floats:
-        """Cut half-way between neighbouring values; no value cuts a group of equal ones."""
+        """Cut half-way between neighbouring values; equal values are never separated."""
         cuts = self.starts[edges[1:-1]]
         return cuts[~np.isnan(cuts)]
 
@@ -286,9 +286,9 @@ class MassAxis:
 class RangeAxis:
     """An axis whose parts have equal widths between fixed bounds, under a map.
 
-    The atoms are the cells of the common refinement of all partitions in use. They depend on
-    the bounds and the sizes alone, and the atom of a record on that record alone. With c = inf
-    rows are searched on an axis of their own, ``values``.
+    The atoms are the cells of the common refinement of all partitions in use. They depend only on
+    the bounds and the sizes, and the atom of a record only on that record. With c = inf, rows are
+    searched on a separate axis, made of ``values``.
     """
 
     atoms: NDArray[np.int32]
@@ -298,7 +298,7 @@ class RangeAxis:
 
     @classmethod
     def of(cls, values: Floats, along: Map, sizes: frozenset[int]) -> RangeAxis:
-        """Find each record's cell; values outside the bounds fall into the outermost ones."""
+        """Find the cell of each record; values outside the bounds go to the outermost cells."""
         family = range_family(sizes)
         refinement = along.cuts(family.fractions)
         atoms = np.searchsorted(refinement, values, side="right")
@@ -308,11 +308,11 @@ class RangeAxis:
     def for_steps(
         cls, values: Floats, along: Map, fixed: Steps, searched: Steps | None = None
     ) -> RangeAxis:
-        """Bin one variable for all steps of a MICr search that fix it, and that search it."""
+        """Bin one variable for all steps of a MICr search, fixed or searched."""
         masters = (fixed if searched is None else searched).masters
         if math.inf not in masters:
             return cls.of(values, along, fixed.columns | frozenset(map(int, masters)))
-        # c = inf: any cut between distinct clamped values (the paper's unconstrained MICr).
+        # With c = inf, cuts may separate any clamped values (the paper's unconstrained MICr).
         clamped = np.clip(values, along.low, along.high)
         axis = cls.of(clamped, along, fixed.columns)
         return replace(axis, values=MassAxis.grouped(clamped))
@@ -343,7 +343,7 @@ class RangeAxis:
 class NominalAxis:
     """An axis with one partition: its categories, each of which is an atom.
 
-    ``categories`` may be more than occur among the records.
+    ``categories`` may include some that no record has.
     """
 
     atoms: NDArray[np.int32]
@@ -356,16 +356,16 @@ class NominalAxis:
 
     @property
     def size(self) -> int:
-        """How many parts there are; a constant has an empty one besides its own."""
+        """The number of parts; an axis with one category gets an empty second part."""
         return max(len(self.categories), 2)
 
     @property
     def free(self) -> NominalAxis:
-        """The axis on which rows are taken: this one."""
+        """The axis that supplies the rows: this one."""
         return self
 
     def columns(self, size: int) -> Edges:
-        """Return the categories, whatever number of parts is asked for."""
+        """Return the categories, whatever the size asked for."""
         return np.arange(len(self.categories) + 1)
 
     def master(self, size: float) -> Edges:
@@ -378,7 +378,7 @@ class NominalAxis:
         return np.tile(own, len(sizes)), own.size * np.arange(len(sizes) + 1)
 
     def cuts(self, edges: Edges) -> NDArray[np.str_]:
-        """Return the names of the categories: between them nothing is cut."""
+        """Return the names of the categories; a nominal axis has no cuts."""
         return np.array(self.categories.labels)
 
 
@@ -386,8 +386,8 @@ class NominalAxis:
 class RangeFamily:
     """Range equipartitions of any interval.
 
-    ``fractions`` of its width are the cuts of the common refinement, ``edges`` those of each size.
-    An atom between fractions that float64 cannot tell apart in some interval is empty there.
+    ``fractions`` of its width are the cuts of the common refinement; ``edges`` are those of each
+    size. If float64 cannot separate two fractions in some interval, the atom between them is empty.
     """
 
     fractions: Floats
@@ -396,11 +396,11 @@ class RangeFamily:
 
     @property
     def atoms(self) -> int:
-        """How many cells the common refinement has."""
+        """The number of cells of the common refinement."""
         return self.fractions.size + 1
 
     def several(self, sizes: tuple[int, ...]) -> tuple[Edges, Edges]:
-        """Return the edges of several partitions, one after the other, and where each begins."""
+        """Return the edges of several partitions, one after the other, and the start of each."""
         if sizes not in self._known:
             own = [self.edges[size] for size in sizes]
             begins = np.cumsum([0, *(edges.size for edges in own)])
@@ -429,7 +429,7 @@ def range_cuts(interval: Interval, size: int) -> Floats:
 def _fractions(size: int) -> Floats:
     """Return j / size for the inner cuts.
 
-    The fraction is rounded first, so equal fractions give equal cuts whatever the size, and
+    The fraction is rounded first. So equal fractions give equal cuts for every size, and
     partitions that share a cut share it exactly.
     """
     return np.arange(1, size) / size

@@ -1,8 +1,8 @@
-"""Monotone maps of an axis, fixed beforehand, so that bounds may be far too wide.
+"""Monotone maps of an axis, fixed in advance, so that bounds can be far too wide.
 
-Grids of equal width resolve nothing where most records lie in one cell. Under a map they are
-other grids, and the largest score over any public set of maps has the same sensitivity as one
-(docs/proofs/maps.md).
+Grids of equal width resolve nothing if most records are in one cell. Under a map they become
+other grids. The largest score over any public set of maps has the same sensitivity as the score
+under one map (docs/proofs/maps.md).
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ Floats = NDArray[np.float64]
 Atoms = NDArray[np.int32]
 
 BENDS = range(1, 8)
-"""Exponents j of the maps that are linear within W 4^-j of the centre, and logarithmic beyond."""
+"""Exponents j of maps that are linear within W 4^-j of the centre, and logarithmic beyond."""
 
 ZOOMS = range(2, 7)
-"""Exponents j of the maps that show 2 W 4^-j on either side of the centre."""
+"""Exponents j of maps that show only 2 W 4^-j on either side of the centre."""
 
 MICR_MAPS = (0, 2, 4, 7)
 """The maps under which MICr is searched, by position."""
 
 LEVELS = range(1, 15)
-"""Exponents h of dyadic zooms, of width (high - low) / 2^h."""
+"""Exponents h of dyadic zooms, which are (high - low) / 2^h wide."""
 
 SHARE = 3
-"""A zoom counts as far as more than one in so many records are inside."""
+"""A zoom counts only if it contains more than one in so many of the records."""
 
 FULLEST = 2 * (SHARE - 1)
-"""Zooms of a level that are searched: no more can hold over a third of the records each."""
+"""Zooms searched per level: no more can contain over a third of the records each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A monotone map of an axis onto [0, 1], by its inverse; values outside are clamped.
+    """A monotone map of an axis onto [0, 1], given by its inverse; values outside are clamped.
 
-    ``bend`` is 0 for a linear map of [low, high], else where asinh((x - centre) / bend) turns from
-    linear to logarithmic.
+    ``bend`` is 0 for a linear map of [low, high]. Otherwise it is where asinh((x - centre) / bend)
+    changes from linear to logarithmic.
     """
 
     low: float
@@ -55,7 +55,7 @@ class Map:
 
     @property
     def ends(self) -> Interval:
-        """Where the axis begins and ends."""
+        """The ends of the axis."""
         return self.low, self.high
 
     def cuts(self, fractions: Floats) -> Floats:
@@ -64,14 +64,14 @@ class Map:
             return self.low + (self.high - self.low) * fractions
         first, last = (np.arcsinh((end - self.centre) / self.bend) for end in (self.low, self.high))
         found = self.centre + self.bend * np.sinh(first + fractions * (last - first))
-        return np.maximum.accumulate(np.clip(found, self.low, self.high))  # whatever rounding does
+        return np.maximum.accumulate(np.clip(found, self.low, self.high))  # undoes rounding errors
 
 
 @lru_cache(maxsize=256)
 def public_maps(interval: Interval) -> tuple[Map, ...]:
     """Return the thirteen maps of an axis, the identity first.
 
-    Their centre is 0, or the bound nearest to it.
+    Their centre is 0, or the bound nearest to 0.
 
     Examples
     --------
@@ -88,27 +88,27 @@ def public_maps(interval: Interval) -> tuple[Map, ...]:
 
 
 def range_maps(interval: Interval, axes: Axes) -> tuple[Map, ...]:
-    """Return the maps under which MICr is searched: four of the thirteen, for it takes long."""
+    """Return the maps under which MICr is searched: four of the thirteen, to save time."""
     maps = public_maps(interval)
     return (maps[0],) if axes == "linear" else tuple(maps[i] for i in MICR_MAPS)
 
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """A map that shows a small part of an axis, and how many records are inside."""
+    """A map that shows a small part of an axis, and the number of records inside it."""
 
     map: Map
     inside: int
 
     def count(self, values: Floats, low: float, high: float) -> int:
-        """Count the values inside; those beyond the ends of the axis count as its ends."""
+        """Count the values inside; those beyond an end of the axis count as that end."""
         above = (values >= self.map.low) | (self.map.low <= low)
         below = (values < self.map.high) | (self.map.high >= high)
         return int(np.count_nonzero(above & below))
 
 
 def fullest_zooms(values: Floats, interval: Interval) -> Iterator[Zoom]:
-    """Yield the fullest zooms of every level: half-shifted intervals of width W / 2^h.
+    """Yield the fullest zooms of every level: intervals W / 2^h wide, shifted by half of that.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def fullest_zooms(values: Floats, interval: Interval) -> Iterator[Zoom]:
 class Refinement:
     """The common refinement of several partitions of an axis, each given by its cuts.
 
-    ``parts[i]`` is the part of partition i that each atom of the refinement lies in.
+    ``parts[i]`` holds, for each atom of the refinement, its part in partition i.
     """
 
     cuts: Floats

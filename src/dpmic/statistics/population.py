@@ -1,4 +1,4 @@
-"""MIC of a distribution instead of a sample: exact cell masses, no noise of sampling."""
+"""MIC of a distribution instead of a sample: exact cell masses, and so no sampling error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class Distribution(Protocol):
-    """What is asked of a joint distribution of two variables."""
+    """A joint distribution of two variables, as far as MIC* needs it."""
 
     def masses(self, x_cuts: Floats, y_cuts: Floats) -> Floats:
         """Return the probability of every cell [column, row] between inner cuts."""
@@ -27,11 +27,12 @@ class Distribution(Protocol):
 
 
 def mic_star(distribution: Distribution, *, master: int = 260, columns: int = 360) -> float:
-    """Compute the population value MIC* that all estimators of the family converge to.
+    """Compute MIC*, the value in the whole population, of a known distribution.
 
-    MIC* is the supremum of the boundary of the characteristic matrix: one axis is cut so finely
-    that finer cuts add nothing, the other into k parts chosen from a master (Reshef et al.
-    2016, section 3.5). Both are cut into parts of equal mass, in both orientations.
+    All estimators of the family converge to MIC*, so it is the yardstick for simulations. It is
+    the supremum over grids of which one axis is cut ever more finely and the other into k parts
+    chosen from a master (Reshef et al. 2016, section 3.5). Here both are cut into parts of equal
+    mass, in both orientations.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def mic_star(distribution: Distribution, *, master: int = 260, columns: int = 36
 def range_matrix(distribution: Distribution, bounds: Bounds, limits: Limits) -> Floats:
     """Return the range-equicharacteristic matrix of a distribution (the paper's appendix).
 
-    It is what :func:`dpmic.micr`'s matrix converges to as n grows with B and c fixed, and its
-    largest entry converges to MIC* as B grows.
+    The matrix of :func:`dpmic.micr` converges to it as n grows with B and c fixed. Its largest
+    entry converges to MIC* as B grows.
     """
     plan = steps(limits)
     size = plan[-1].columns - 1
@@ -88,12 +89,12 @@ def range_matrix(distribution: Distribution, bounds: Bounds, limits: Limits) -> 
 
 
 def _boundary(masses: Floats) -> float:
-    """Return the largest information over log2 k; more parts than pay off are not tried."""
+    """Return the largest information over log2 k, for as many k as can have the maximum."""
     most = _information_of(masses)
     best = 0.0
     for k, bits in enumerate(islice(_growing(masses), masses.shape[1] - 1), start=2):
         best = max(best, bits / math.log2(k))
-        # k parts carry at most all the information: no later entry can exceed this.
+        # The information of k parts is at most all of it, so no later entry can be larger.
         if most / math.log2(k + 1) <= best:
             break
     return min(best, 1.0)
@@ -102,7 +103,7 @@ def _boundary(masses: Floats) -> float:
 def _growing(masses: Floats) -> Iterator[float]:
     """Yield the most information, in bits, for 2, 3, ... rows made of master rows.
 
-    The dynamic programme of `dpmic._kernels.reference.segmentation`, on masses, not counts.
+    This is the dynamic programme of `dpmic._kernels.reference.segmentation` on masses.
     """
     columns, rows = masses.shape
     cumulative = np.concatenate((np.zeros((columns, 1)), np.cumsum(masses, axis=1)), axis=1)
@@ -113,7 +114,7 @@ def _growing(masses: Floats) -> Iterator[float]:
     constant = _xlogx(masses.sum(axis=1)).sum()
     best = weight[0]
     for _ in range(2, rows + 1):
-        # A row may be empty, so one more is never worse.
+        # A row may be empty, so one more row never scores less.
         best = np.fmax(best, (best[:, None] + weight).max(axis=0))
         yield float(best[rows] - constant)
     while True:

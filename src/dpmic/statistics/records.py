@@ -1,6 +1,6 @@
 """Records on two axes, and their counts on the grid of one step.
 
-Records are held in memory, or known by their counts in the cells of a histogram alone; those of a
+The records are in memory, or known only by their counts in the cells of a histogram. Those of a
 count table are in :mod:`dpmic.statistics.fixed_grids`.
 """
 
@@ -20,11 +20,11 @@ from dpmic.statistics.grids import Axis, Edges, Layout, MassAxis, Step, range_cu
 Floats = NDArray[np.float64]
 
 MOST_TABLED = 2**20
-"""Records up to which f(m) = m log2 m is looked up, in a table of 8 MB; above it is computed."""
+"""Up to so many records, f(m) = m log2 m is looked up, in a table of 8 MB; above, computed."""
 
 
 def narrowed(table: NDArray[np.int64], n: int) -> NDArray[Any]:
-    """Return counts of n records for the kernel, in 32 bits, unless f is to be computed of them."""
+    """Return counts of n records in 32 bits for the kernel, unless f has to be computed."""
     return np.ascontiguousarray(table, np.int32) if n <= MOST_TABLED else table
 
 
@@ -39,10 +39,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Records:
-    """Records on two axes, one to be cut into fixed columns and one to be searched."""
+    """Records on two axes, one cut into fixed columns and one to be searched."""
 
     shared: ClassVar[bool] = True
-    """Whether the masters do not depend on the columns, so that steps can share a table."""
+    """Whether masters do not depend on the columns, so that steps can share a table."""
 
     fixed: Axis
     free: Axis
@@ -66,7 +66,7 @@ class ClumpedRecords(Records):
     """Records whose master starts from clumps instead of atoms (Reshef et al. 2011).
 
     Runs of records in one fixed part merge into clumps, and clumps into at most ``step.master``
-    superclumps; so this master depends on the fixed axis.
+    superclumps. So this master depends on the fixed axis.
     """
 
     shared = False
@@ -85,9 +85,9 @@ class ClumpedRecords(Records):
 
 @dataclass(frozen=True)
 class HistogramRecords(Records):
-    """Records of which only their counts in cells [fixed atom, free atom] are known."""
+    """Records known only by their counts in cells [fixed atom, free atom]."""
 
-    shared = False  # a histogram is small: it is merged anew for every step
+    shared = False  # a histogram is small enough to merge again for every step
 
     fixed: MassAxis
     free: MassAxis
@@ -95,7 +95,7 @@ class HistogramRecords(Records):
 
     @classmethod
     def of(cls, table: NDArray[np.int64], bounds: Bounds) -> HistogramRecords:
-        """Let the cells in use of each axis, of m x m of equal width, be its atoms."""
+        """Take the non-empty cells of each axis, out of m x m of equal width, as its atoms."""
         used = table.any(axis=1), table.any(axis=0)
         inner = table[np.ix_(*used)]
         weights = inner.sum(1), inner.sum(0)
@@ -123,8 +123,8 @@ class HistogramRecords(Records):
 def cell_counts(x: Floats, y: Floats, bounds: Bounds, m: int) -> NDArray[np.int64]:
     """Count records in m x m cells of equal width, [column on x, row on y].
 
-    The cell of a record depends on that record alone; values outside the bounds fall into the
-    outermost cells.
+    The cell of a record depends only on that record. Values outside the bounds go to the outermost
+    cells.
     """
     column, row = (
         np.searchsorted(range_cuts(interval, m), values, side="right")
@@ -140,13 +140,13 @@ def cell_edges(bounds: Bounds, m: int) -> tuple[Floats, Floats]:
 
 
 def largest_first(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    """Return integers that add up to n, as noisy counts of n records must.
+    """Return integers that add up to n, from noisy counts of n records.
 
-    Noise fills empty cells, so non-negative noisy counts usually add up to more than n. The
-    largest are kept as they are until they add up to n and the others are emptied, because a
-    small count is the likeliest to be noise alone: of all tables below the counts this one has
-    the fewest cells in use. Cells with the last count that still fits share what is left. Where
-    the counts fall short of n, every cell gets the same more, which is the nearest such table.
+    Noise fills empty cells, so non-negative noisy counts usually add up to more than n. Small
+    counts are the likeliest to be pure noise. So the largest counts are kept until they add up to
+    n, and the rest are emptied: among all tables below the counts, this one has the fewest occupied
+    cells. Cells that tie for the last place share what is left. If the counts add up to less than
+    n, all cells are raised by the same amount, which gives the nearest such table.
     """
     values = np.asarray(counts, np.int64).ravel()
     rest = n - int(values.sum())
@@ -161,17 +161,17 @@ def largest_first(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]
 
 
 def _split(total: int, parts: int) -> NDArray[np.int64]:
-    """Split an integer into nearly equal ones."""
+    """Split an integer into nearly equal integers."""
     return total // parts + (np.arange(parts) < total % parts)
 
 
 class Columns(NamedTuple):
     """Axes cut into the columns of every step, for the kernel.
 
-    Steps of one group share a table of counts on the common refinement of their columns:
+    The steps of a group share a table of counts on the common refinement of their columns:
     ``parts[axis, group]`` is the part of each record in it, ``sizes[axis, group]`` the number of
-    parts. The columns of step i are ``edges[axis, offsets[axis, i] : offsets[axis, i + 1]]``, in
-    such parts.
+    parts. The columns of step i are ``edges[axis, offsets[axis, i] : offsets[axis, i + 1]]``,
+    counted in these parts.
     """
 
     parts: NDArray[np.int32]
@@ -181,14 +181,14 @@ class Columns(NamedTuple):
 
 
 class Masters(NamedTuple):
-    """Axes cut into the master of every group: the part of each record, and how many there are."""
+    """Axes cut into the master of every group: the part of each record, and the number of parts."""
 
     parts: NDArray[np.int32]
     sizes: NDArray[np.int64]
 
 
 class CutAxes(NamedTuple):
-    """Axes cut into columns and into masters, once for all pairs that they take part in."""
+    """Axes cut into columns and into masters, once for all their pairs."""
 
     columns: Columns
     masters: Masters
@@ -208,8 +208,8 @@ class CutAxes(NamedTuple):
 class RankedAxes(NamedTuple):
     """Axes by mass of the same records, for the kernel that merges clumps.
 
-    ``atoms[axis]`` are the ranks of records, ``order[axis]`` sorts records by them, and
-    ``ends[axis, : sizes[axis] + 1]`` are the records before each rank, and all.
+    ``atoms[axis]`` are the ranks of the records, ``order[axis]`` sorts the records by them, and
+    ``ends[axis, : sizes[axis] + 1]`` are the numbers of records before each rank, and of all.
     """
 
     atoms: NDArray[np.int32]
@@ -226,18 +226,18 @@ class RankedAxes(NamedTuple):
 
     @classmethod
     def of(cls, axes: Sequence[MassAxis]) -> RankedAxes:
-        """Put axes on top of each other."""
+        """Stack axes."""
         return cls.ranked(np.stack([axis.atoms for axis in axes]).astype(np.float64))
 
 
 def _refined(axis: Axis, sizes: tuple[float, ...], starts: Edges, *, masters: bool) -> Any:
-    """Cut an axis by each group's common refinement: parts, sizes, edges and offsets."""
+    """Cut an axis by each group's common refinement; return parts, sizes, edges and offsets."""
     edges, offsets = axis.partitions(sizes, masters=masters)
     return *_kernels.refine(edges, offsets, starts, axis.atoms), offsets
 
 
 def _stacked(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Put arrays on top of each other; where their last axes differ, zeros fill up."""
+    """Stack arrays; those with a shorter last axis are padded with zeros."""
     if len(arrays) == 1:
         return arrays[0][None]
     longest = max(array.shape[-1] for array in arrays)

@@ -1,4 +1,4 @@
-"""From axes to a characteristic matrix and the best grid: the one way to build a search."""
+"""From two axes to a characteristic matrix and its best grid: the only way to build a search."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ from dpmic.statistics.records import (
 Floats = NDArray[np.float64]
 
 AT_ONCE = 2**21
-"""Parts of records, over all groups of steps, that one pair holds at a time: 16 MB."""
+"""Parts of records, over all groups of steps, in memory at a time for one pair: 16 MB."""
 
 BUDGET = 2**26
-"""Bytes that the parts of records may take where many variables are cut at once."""
+"""Bytes for parts of records if many variables are cut at once."""
 
 ALONE = np.zeros((1, 2), np.int64)
-"""The only pair of one axis and one axis."""
+"""The only pair between one axis and one axis."""
 
 AS_ONE = np.array([[0, 1]])
 """The only pair of two axes."""
 
 TIE = 1e-12
-"""Entries this close to the largest count as equal to it: float64 cannot tell them apart."""
+"""Entries this close to the largest count as equal to it: float64 cannot separate them."""
 
 
 @dataclass(frozen=True)
 class Search:
     """Everything that determines a characteristic matrix.
 
-    Entry (k, l) is the largest mutual information of a grid of k rows on y and l columns on x,
-    divided by log2 min(k, l). Each step fixes the columns of one axis and searches rows on the
-    other, once for each of the two orientations.
+    Entry (k, l) is the largest mutual information of any grid with k rows on y and l columns on x,
+    divided by log2 min(k, l). Each step fixes the columns of one axis and searches the rows of the
+    other, once in each of the two orientations.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class Search:
 
     @staticmethod
     def by_range(x: Floats, y: Floats, box: tuple[Domain, Domain], limits: Limits) -> Search:
-        """Search values for MICr, whose grids depend on the domains and limits alone.
+        """Search values for MICr, whose grids depend only on the domains and the limits.
 
-        Values of a nominal column are the positions of its categories.
+        Values of a nominal column are positions in its list of categories.
         """
         one, other = (own if isinstance(own, Categories) else Map(own[0], own[1]) for own in box)
         return Search.by_map(x, y, (one, other), limits)
@@ -93,7 +93,7 @@ class Search:
     def by_map(
         x: Floats, y: Floats, along: tuple[Map | Categories, Map | Categories], limits: Limits
     ) -> Search:
-        """Search values for MICr with each axis cut along a map, or into its categories."""
+        """Search values for MICr, with each axis cut along a map or into its categories."""
         sizes = [max(len(own), 2) if isinstance(own, Categories) else None for own in along]
         plans = (steps(limits),) * 2 if sizes == [None, None] else nominal_steps(limits, *sizes)
         a, b = (
@@ -122,9 +122,9 @@ class Search:
     def of_counts(
         cls, table: CountTable, counted: PairCounts, x: str, y: str, *, maps: tuple[int, int]
     ) -> Self:
-        """Search the counts of two columns under one map of each.
+        """Search the counts of two columns, under one map of each.
 
-        Every pair was counted in one of both orders, which stand for each other.
+        Every pair was counted in one of the two orders; either gives the other.
         """
         family = table.grids.family
         assert isinstance(family, RangeGrids)
@@ -146,7 +146,7 @@ class Search:
     def of_histogram(cls, table: NDArray[np.int64], bounds: Bounds, limits: Limits) -> Self:
         """Search records in m x m cells [column on x, row on y] for MICe.
 
-        Records of one column or row of cells stay together, as tied values do.
+        Records in the same column or row of cells stay together, as tied values do.
         """
         by_x = HistogramRecords.of(table, bounds)
         return cls(by_x, by_x.transposed(), steps(limits))
@@ -157,7 +157,7 @@ class Search:
         return self.by_x.n
 
     def matrix(self, *, fast: bool = False) -> Floats:
-        """Return the matrix; entry [k - 2, l - 2] is NaN where k * l exceeds B.
+        """Return the matrix; entry [k - 2, l - 2] is NaN if k * l exceeds B.
 
         With ``fast`` the time may depend on the data; the result is the same.
         """
@@ -166,7 +166,7 @@ class Search:
     def run(self) -> tuple[Floats, Grid]:
         """Return the matrix and the grid of its largest entry.
 
-        Of equal largest entries the grid with the fewest cells is taken. Time depends on the data.
+        Among equal entries, the grid with the fewest cells is taken. The time depends on the data.
         """
         first, second = self._both(fast=True)
         matrix = np.fmax(first, second, order="C")
@@ -182,7 +182,7 @@ class Search:
         size, x, y = len(self.steps), self.by_x.fixed, self.by_y.fixed
         if not self.by_x.shared:
             return _apart(self._one_by_one())
-        most = max(AT_ONCE // self.n, 1)  # of the groups of steps
+        most = max(AT_ONCE // self.n, 1)  # groups of steps
         if size <= most and isinstance(x, MassAxis) and isinstance(y, MassAxis):
             axes = (x.atoms, x.ends, x.slack), (y.atoms, y.ends, y.slack)
             arrays, xlogx = self.steps.layout.arrays, xlogx_table(self.n)
@@ -195,7 +195,7 @@ class Search:
         return _apart(bits[:, 0])
 
     def _one_by_one(self) -> Floats:
-        """Return information [orientation, rows - 2, step] from a table of counts for each step."""
+        """Return information [orientation, rows - 2, step], from one table of counts per step."""
         bits = np.full((2, len(self.steps), len(self.steps)), np.nan)
         for orientation, records in enumerate((self.by_x, self.by_y)):
             for i, step in enumerate(self.steps):
@@ -204,7 +204,7 @@ class Search:
         return bits
 
     def _found(self, table: NDArray[Any], step: Step) -> Floats:
-        """Return the largest information of a step's table for each number of rows."""
+        """Return the largest information of a step's table, for each number of rows."""
         found: Floats
         if table.dtype == np.int64:  # too large for a table of f
             found = _kernels.reference.information(table, step.rows, None)
@@ -214,13 +214,13 @@ class Search:
 
     @property
     def _steps_by_y(self) -> Steps:
-        """The runs with y fixed: the same."""
+        """The runs with y fixed: here the same as with x fixed."""
         return self.steps
 
     def _cuts(
         self, records: Records, plan: Steps, *, columns: int, rows: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Search one step again, for the cuts of the fixed and of the searched axis."""
+        """Repeat the search of one step, to get the cuts of the fixed and the searched axis."""
         counted = records.count(plan[columns - plan[0].columns])
         if counted.table.dtype == np.int64:
             best = _kernels.reference.trace(counted.table, rows, None)
@@ -232,7 +232,7 @@ class Search:
 
 @dataclass(frozen=True)
 class ClumpedSearch(Search):
-    """The search of 2011, whose masters are superclumps, of axes by mass."""
+    """The search of 2011, on axes by mass, whose masters are superclumps."""
 
     by_x: ClumpedRecords
     by_y: ClumpedRecords
@@ -253,7 +253,7 @@ class ClumpedSearch(Search):
 
 @dataclass(frozen=True)
 class NominalSearch(Search):
-    """The search of two variables of which one, or both, are nominal.
+    """The search of two variables of which one or both are nominal.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class NominalSearch(Search):
 
     @property
     def categories(self) -> tuple[int | None, int | None]:
-        """How many categories x and y have; None for numbers."""
+        """The numbers of categories of x and y; None for numbers."""
         x, y = self.by_x.fixed, self.by_y.fixed
         return (
             x.size if isinstance(x, NominalAxis) else None,
@@ -289,7 +289,7 @@ class NominalSearch(Search):
         return by_x, by_y.T
 
     def _entries(self, records: Records, plan: Steps, most: int) -> Floats:
-        """Return the entries [rows - 2, columns - 2] of the runs with one of both fixed."""
+        """Return the entries [rows - 2, columns - 2] of the runs in one orientation."""
         entries = np.full((most - 1, most - 1), np.nan)
         for step in plan:
             found = self._found(records.count(step).table, step)
@@ -297,28 +297,30 @@ class NominalSearch(Search):
             entries[rows - 2, step.columns - 2] = found[rows] / np.log2(
                 np.minimum(rows, step.columns)
             )
-        clipped: Floats = np.clip(entries, 0.0, 1.0)  # rounding may leave it by a last unit
+        clipped: Floats = np.clip(entries, 0.0, 1.0)  # rounding can exceed it in the last place
         return clipped
 
 
 def check_records(counted: int, n: int) -> None:
-    """Refuse a table that has changed since everything else was fixed for n records."""
+    """Refuse a table that has changed since the search was planned for n records."""
     if counted != n:
-        raise InputError("a count table", "it was changed meanwhile", "let nothing change it")
+        raise InputError(
+            "a count table", "it changed during the call", "do not change it meanwhile"
+        )
 
 
 def histogram_limits(B: float, m: int) -> Limits:
-    """Return the grids of at most B cells and m columns whose master is every cell of m."""
+    """Return the limits of grids with at most B cells and m columns; the master has all m cells."""
     return Limits(B, math.inf, "reshef", m)
 
 
 def merged(matrices: Iterable[Floats]) -> Floats:
-    """Return the largest entries of several matrices, such as those under different maps."""
+    """Return the largest entries of several matrices, for example under different maps."""
     return reduce(np.fmax, matrices)
 
 
 def most_at_once(plan: Steps, n: int) -> int:
-    """Return how many variables of each side may be cut at a time; 0: not even one."""
+    """Return how many variables of each side can be cut at a time; 0 if not even one can."""
     return BUDGET // (2 * 2 * 4 * n * len(plan.layout.masters))
 
 
@@ -335,10 +337,10 @@ def matrices(
 def pair_matrices(
     axes: Sequence[Axis], pairs: Sequence[tuple[int, int]], plan: Steps
 ) -> Iterator[Floats]:
-    """Yield the matrix of each pair of axes; every axis is cut once, where memory allows.
+    """Yield the matrix of each pair of axes; every axis is cut once, if memory allows.
 
-    Which operations are done, and what is held, depends on the number of axes, their length and
-    grids alone; how fast a processor does them also on the values (known limitations, Time).
+    The operations and the memory depend only on the number of axes, their length and the grids.
+    The time of an operation may still depend on the values (known limitations, Time).
     """
     n = axes[0].atoms.size
     if len(axes) > 2 * most_at_once(plan, n):
@@ -355,7 +357,7 @@ def clumped_entries(
 ) -> Floats:
     """Return the entries [orientation, pair, rows of y - 2, columns of x - 2] with clumps.
 
-    With ``occupied`` those are normalised by the columns that ties have left.
+    With ``occupied`` they are normalised by the columns that remain after ties are merged.
     """
     xlogx = xlogx_table(axes.atoms.shape[1])
     found: Floats = _kernels.clumped(axes, pairs, plan.table, plan.logs, xlogx, occupied)
@@ -374,7 +376,7 @@ def _information(
 ) -> None:
     """Set the information [orientation, pair, rows - 2, step] of the steps of a layout.
 
-    No grid has more rows than its step allows; there ``bits`` stay as they are.
+    Beyond the most rows of a step, ``bits`` are left unchanged.
     """
     xlogx = xlogx_table(n)
     found = _kernels.entries(left, right, pairs, layout.starts, layout.rows, xlogx, fast)
@@ -385,7 +387,7 @@ def _information(
 def normalised(bits: Floats) -> Floats:
     """Return the equicharacteristic matrices [pair, rows - 2, columns - 2] of information.
 
-    The larger of both orientations, so that x and y may be exchanged.
+    Each entry is the larger of the two orientations, so x and y can be exchanged.
     """
     merged: Floats = np.fmax(*_apart(bits))
     return merged
@@ -394,8 +396,8 @@ def normalised(bits: Floats) -> Floats:
 def _apart(bits: Floats) -> tuple[Floats, Floats]:
     """Return the entries [..., rows of y - 2, columns of x - 2] of both orientations.
 
-    They are normalised by log2 min(k, l): ties can leave fewer than l columns or k rows, and the
-    others are then empty, and count. Rounding may leave [0, 1] by a unit in the last place.
+    They are normalised by log2 min(k, l), even if ties leave some of the k rows or l columns empty.
+    Rounding can exceed [0, 1] in the last place.
     """
     parts = np.arange(2, bits.shape[-1] + 2)
     entries = np.clip(bits / np.log2(np.minimum(parts, parts[:, None])), 0.0, 1.0)
@@ -406,6 +408,6 @@ def _apart(bits: Floats) -> tuple[Floats, Floats]:
 def xlogx_table(n: int) -> Floats:
     """Return the table of f(m) = m log2 m for m = 0 .. n."""
     m = np.arange(n + 1, dtype=np.float64)
-    m[1:] *= np.log2(m[1:])  # as large.f has it, in half the memory
+    m[1:] *= np.log2(m[1:])  # the same values as large.f, in half the memory
     m.setflags(write=False)
     return m

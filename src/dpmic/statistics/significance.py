@@ -1,9 +1,9 @@
-"""Is there any dependence at all? TICe against what permutations give.
+"""Test independence with TICe and a permutation null.
 
-Every grid of a search cuts an axis at some of a few places. So TICe depends on the records only
-through their counts in the cells between all those cuts, about 22 x 22 for B = 9 and c = 5, and a
-random permutation of one column gives a random table with the same margins. Such tables are drawn
-directly, many at a time.
+Every grid of a search cuts an axis at a few fixed places. So TICe depends on the records only
+through their counts in the cells between all these cuts, about 22 x 22 for B = 9 and c = 5. A
+random permutation of one column gives a random table with the same margins, and such tables are
+drawn directly, many at a time.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ Counts = NDArray[np.int64]
 Parts = NDArray[np.int32]
 
 AT_ONCE = 2**19
-"""Numbers in the tables, or matrices, that are held at a time: 4 MB, near to the processor."""
+"""Numbers in memory at a time, in tables or matrices: 4 MB, so that they stay in the cache."""
 
 MAX_PARTS = 1024
-"""Most parts of an axis: each permutation has a table of the square of that."""
+"""The most parts of an axis: each permutation has a table of this number squared."""
 
 MOST_SHUFFLED = 2**14
-"""With more records than this, drawing a table by its margins is faster than shuffling."""
+"""With more records, drawing a table from its margins is faster than shuffling."""
 
 TIE = 1e-12
-"""A statistic this close to the observed one counts as equal to it: rounding may differ."""
+"""A statistic this close to the observed one counts as equal to it: they differ by rounding."""
 
 
 class Partitions(NamedTuple):
-    """Partition i has ``edges[offsets[i] : offsets[i + 1]]``: columns, then masters."""
+    """Partition i is ``edges[offsets[i] : offsets[i + 1]]``; columns come first, then masters."""
 
     edges: NDArray[np.int32]
     offsets: Counts
@@ -53,11 +53,12 @@ class Partitions(NamedTuple):
 class RefinedAxis:
     """A variable cut by the common refinement of all its partitions, once for all its pairs.
 
-    ``parts`` are the part of each record, ``margin`` the records in each part, and ``partitions``
-    the columns of every step and the master of every group of the plan, in such parts. Beside a
-    nominal variable of ``against`` categories the columns are those of the runs that fix numbers,
-    the masters those of the runs that search them. A nominal variable has ``categories`` itself;
-    their parts are ordered by size, so that neither names nor order matter.
+    ``parts`` holds the part of each record, ``margin`` the number of records in each part, and
+    ``partitions`` the columns of every step and the master of every group of the plan, counted in
+    these parts. If the other variable is nominal with ``against`` categories, the columns are those
+    of the runs that fix numbers, and the masters those of the runs that search them. A nominal
+    variable has ``categories``; they are ordered by size, so that neither their names nor their
+    order matter.
     """
 
     limits: Limits
@@ -69,13 +70,13 @@ class RefinedAxis:
 
     @classmethod
     def of(cls, axis: MassAxis, limits: Limits, against: int | None = None) -> RefinedAxis:
-        """Cut an axis; too many parts are refused."""
+        """Cut an axis; refuse too many parts."""
         plan = steps(limits)
         sizes: tuple[float, ...] = plan.layout.columns
         most: tuple[float, ...] = plan.layout.masters
         if against is not None:
-            searched, finer = nominal_steps(limits, against, None)
-            sizes = tuple(step.columns for step in finer)
+            searched, unsearched = nominal_steps(limits, against, None)
+            sizes = tuple(step.columns for step in unsearched)
             most = tuple(step.master for step in searched)
         columns, begins = axis.partitions(sizes, masters=False)
         masters, then = axis.partitions(most, masters=True)
@@ -86,7 +87,7 @@ class RefinedAxis:
         if size > MAX_PARTS:
             raise ParameterError(
                 f"B = {limits.B:.6g} with c = {limits.c:g}",
-                f"each permutation would have a table of {size} parts, more than {MAX_PARTS}",
+                f"each permutation would need a table of {size} parts, more than {MAX_PARTS}",
                 with_code("pass a smaller B or c; `B=9` and `c=5` are usual"),
             )
         margin = np.bincount(parts[0], minlength=size)
@@ -109,7 +110,7 @@ class RefinedAxis:
 
     @property
     def pattern(self) -> bytes:
-        """All that the null depends on, of one plan: equal for columns without ties."""
+        """Everything the null depends on, given the plan: the same for all columns without ties."""
         seen = hashlib.sha256()
         for values in (self.partitions.offsets, self.partitions.edges, self.margin):
             seen.update(values.tobytes())
@@ -118,7 +119,7 @@ class RefinedAxis:
         return seen.digest()
 
     def sorted(self) -> RefinedAxis:
-        """Return the same axis with the records in order, which the pattern alone decides."""
+        """Return the same axis with the records in order, so that only the pattern matters."""
         return replace(self, parts=np.sort(self.parts))
 
 
@@ -154,9 +155,9 @@ def null(
 def permuted(
     x: Parts, y: Parts, permutations: int, generator: np.random.Generator, most: int
 ) -> Iterator[Counts]:
-    """Count records in tables [table, x part, y part], y permuted at random for each of them.
+    """Count records in tables [table, x part, y part], with y permuted at random for each.
 
-    At most so many come at once, and the memory of a batch is used again for the next.
+    At most ``most`` tables come at a time, and the next batch overwrites them.
     """
     margins, order = (np.bincount(x), np.bincount(y)), y.copy()
     tables = np.empty((min(most, permutations), *(m.size for m in margins)), np.int64)
@@ -165,7 +166,7 @@ def permuted(
         if order.size <= MOST_SHUFFLED:
             with generator.bit_generator.lock:  # as numpy does
                 _kernels.shuffle(generator, x, order, tables[:size])
-        else:  # by their margins; if cells are few, more records take no longer
+        else:  # from its margins: the time depends on the cells, not on the records
             from scipy.stats import random_table
 
             tables = random_table(*margins).rvs(size, random_state=generator)
@@ -173,9 +174,10 @@ def permuted(
 
 
 def pvalue(observed: float, null: Floats) -> float:
-    """Return how often chance gives as much as was observed, which itself counts once.
+    """Return the share of permutations that score at least as much as was observed.
 
-    So it is never 0, and at most ``a`` with probability at most ``a`` under independence.
+    The observed score itself counts once. So the p-value is never 0, and under independence it is
+    at most ``a`` with probability at most ``a``.
     """
     return float((1 + np.count_nonzero(null >= observed - TIE)) / (1 + null.size))
 
@@ -198,7 +200,7 @@ def _totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
 
 
 def _nominal_totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
-    """Return the same of tables [table, category of x, part of y], x being nominal."""
+    """Return the same for tables [table, category of x, part of y] with nominal x."""
     f, size = xlogx_table(x.parts.size), x.categories or 2
 
     def bits(counts: Counts) -> Floats:
@@ -209,16 +211,16 @@ def _nominal_totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
     if y.categories is not None:
         alone: Floats = np.clip(bits(tables) / np.log2(min(size, y.categories)), 0.0, 1.0)
         return alone
-    searched, finer = nominal_steps(x.limits, size, None)
+    searched, unsearched = nominal_steps(x.limits, size, None)
     edges, offsets = y.partitions
     merged = [
         np.add.reduceat(tables, edges[first : last - 1], axis=2)
         for first, last in itertools.pairwise(offsets)
     ]
     totals = np.zeros(len(tables))
-    for counts in merged[: len(finer)]:
+    for counts in merged[: len(unsearched)]:
         totals += np.clip(bits(counts) / np.log2(size), 0.0, 1.0)
-    for step, counts in zip(searched, merged[len(finer) :], strict=True):
+    for step, counts in zip(searched, merged[len(unsearched) :], strict=True):
         found = _kernels.informations(counts.astype(np.int32), step.rows, f)
         rows = np.arange(2, step.rows + 1)
         totals += np.clip(found[:, 2:] / np.log2(rows), 0.0, 1.0).sum(axis=1)
@@ -236,12 +238,12 @@ def independence_test(
     rng: np.random.Generator | int | None = None,
     missing: Missing = "raise",
 ) -> IndependenceTest:
-    """Test whether two variables are independent, with TICe and a permutation null.
+    """Test whether two variables are independent.
 
-    The statistic is the Total Information Coefficient, ``dpmic.mice(x, y, B=9, c=5).tic()``. It
-    is compared with the same of random permutations of one column, which keep both columns as
-    they are and break any relation between them. Rows must be independent of each other: time
-    series, and several rows for each person, void the p-value.
+    The statistic is the Total Information Coefficient, ``dpmic.mice(x, y, B=9, c=5).tic()``. Its
+    null distribution comes from random permutations of one column, which keep both columns as they
+    are and break any relation between them. Rows must be independent of each other: with a time
+    series, or several rows per person, the p-value is not valid.
 
     Parameters
     ----------
@@ -249,22 +251,22 @@ def independence_test(
         Two columns of at least 4 values, numbers or categories, or their names in ``data``, as for
         :func:`dpmic.mice`.
     data : frame, optional
-        A pandas, polars or pyarrow table that ``x`` and ``y`` name columns of.
+        A pandas, polars or pyarrow table with columns named ``x`` and ``y``.
     permutations : int
-        How many to draw; the smallest possible p-value is 1 / (permutations + 1).
+        The number of permutations; the smallest possible p-value is 1 / (permutations + 1).
     B, c : float
-        The most cells in a grid, and the master factor, as for :func:`dpmic.mice`. More cells
-        see what goes up and down often, take longer, and see a little less of what is monotone.
-        Where categories need more cells, B is raised.
+        The most cells in a grid, and the master factor, as for :func:`dpmic.mice`. With more cells
+        the test takes longer; it has more power against relations that go up and down often, and
+        a little less against monotone ones. B is raised if nominal columns need more cells.
     rng : numpy.random.Generator or int, optional
         Source of the permutations; an integer makes the result reproducible.
     missing : {"raise", "drop"}
-        Refuse missing values, or leave such records out.
+        Refuse missing values, or leave out their records.
 
     Returns
     -------
     IndependenceTest
-        ``pvalue`` is never 0, and 1 for a constant column.
+        ``pvalue`` is never 0; it is 1 for a constant column.
 
     Examples
     --------
@@ -279,7 +281,7 @@ def independence_test(
     """
     draws = _validate.integer(permutations, "permutations", least=1)
     generator = _validate.generator(rng)
-    _validate.real(B, "B")  # without it alpha would be asked for
+    _validate.real(B, "B")  # None would make n and alpha decide
     columns = pair(x, y, data=data, missing=missing)
     n = columns.x.size
     limits = _validate.limits(n, alpha=None, B=B, c=c, atoms=n)

@@ -1,4 +1,4 @@
-"""Columns that are counted where they are: in a stream, or in a table that was counted before."""
+"""Columns that are counted where they are: in a stream, or in an existing count table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Counting", "Found", "counting", "find", "find_all"]
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """Columns of a stream or of a count table, by name, whose values are never held."""
+    """Columns of a stream or of a count table, by name. Their values are never all in memory."""
 
     data: CountTable | Stream
     names: tuple[str, ...]
@@ -32,30 +32,30 @@ class Counting:
 
     @property
     def once(self) -> bool:
-        """Whether the rows can be read only once, so that their number comes with their counts."""
+        """Whether the rows can be read only once, so that counting them also gives their number."""
         return isinstance(self.data, Stream) and self.data.once
 
     @cached_property
     def n(self) -> int:
-        """The number of records; taken once, and then it holds."""
+        """The number of records, counted once."""
         if isinstance(self.data, CountTable):
             return self.data.n
         if self.data.once:
             raise ParameterError(
                 "data",
-                "these rows can be read only once, so that their number is not known beforehand, "
-                "and defaults depend on it",
-                "pass B and c where they are taken, or data that can be read again",
+                "these rows can be read only once, so their number is not known in advance, but "
+                "defaults depend on it",
+                "pass B and c, or data that can be read again",
             )
         return self.data.count()
 
     @property
     def grids(self) -> Grids | None:
-        """Those of a table that was counted before."""
+        """The grids of an existing count table, or None."""
         return self.data.grids if isinstance(self.data, CountTable) else None
 
     def bounds(self, given: Any) -> Any:
-        """Return bounds that were given, or by name those that a table has of its own."""
+        """Return the given bounds or, by name, those of a count table."""
         if given is not None or not isinstance(self.data, CountTable):
             return given
         return {name: self.data.bounds[name] for name in self.names}
@@ -66,14 +66,14 @@ class Counting:
 
     @property
     def table(self) -> CountTable:
-        """The counts, which must be there."""
+        """The counts, which must exist."""
         assert isinstance(self.data, CountTable)
         return self.data
 
     def counted(
         self, intervals: tuple[Interval, ...], family: Family, target: str | None = None
     ) -> Counting:
-        """Count the records on some grids, unless they are."""
+        """Count the records on the given grids, unless that is done."""
         grids = Grids(self.names, intervals, family, target)
         if isinstance(self.data, CountTable):
             _check_agreement(self.data, grids)
@@ -88,7 +88,7 @@ class Counting:
         if isinstance(self.data, CountTable):
             raise ParameterError(
                 "a count table",
-                "it was counted on other grids than cells of equal width",
+                "its grids are not cells of equal width",
                 with_code("pass `mechanism='auto'`, or the rows themselves"),
             )
         parts = self.data.fold(self.names, partial(_histogram, self.names, bounds, m))
@@ -97,12 +97,12 @@ class Counting:
         return counts
 
     def _check_unchanged(self, n: int) -> None:
-        """Refuse rows that came or went since they were counted."""
+        """Refuse rows if their number changed since they were counted."""
         if "n" in self.__dict__ and n != self.n:
             raise InputError(
                 "the number of rows",
                 "it has changed since the rows were counted",
-                "let nothing change the data, nor a query draw them at random",
+                "keep the data unchanged, and do not let a query sample rows at random",
             )
 
 
@@ -110,9 +110,9 @@ Found = Source | Counting
 
 
 def find(*columns: Any, data: Any = None, public: bool = False) -> Found:
-    """Find columns in memory, in a stream or in a count table; no value is looked at.
+    """Find columns in memory, in a stream or in a count table, without looking at values.
 
-    But the first records of a ``public`` text may say how it is written.
+    If ``public``, the first records of a text file may be used to recognise its format.
     """
     found = counting(data, public=public)
     if found is None:
@@ -122,12 +122,12 @@ def find(*columns: Any, data: Any = None, public: bool = False) -> Found:
 
 
 def find_all(data: Any, *, public: bool = False) -> Found:
-    """Find every column of a table in memory, of a stream or of a count table."""
+    """Find all columns of a table in memory, of a stream or of a count table."""
     return counting(data, public=public) or find_all_columns(data)
 
 
 def counting(data: Any, *, public: bool = False) -> Counting | None:
-    """Return all columns of what comes in parts, or None for what is in memory."""
+    """Return all columns of data that arrive in parts, or None for data in memory."""
     if isinstance(data, CountTable):
         return Counting(data, data.names)
     rows = None if data is None else stream(data, public=public)
@@ -146,7 +146,7 @@ def _histogram(
 
 
 def _check_agreement(table: CountTable, asked: Grids) -> None:
-    """Refuse other grids than those that were counted on; the table may have more columns."""
+    """Refuse grids other than those counted on; the table may have more columns."""
     known = table.bounds
     own = Grids(
         asked.names, tuple(known[name] for name in asked.names), table.grids.family, asked.target
@@ -155,7 +155,7 @@ def _check_agreement(table: CountTable, asked: Grids) -> None:
         raise InputError(
             "a count table",
             f"it was counted on other grids: {own.difference(asked)}",
-            "leave out bounds and the options of grids, or count again with them",
+            "leave out bounds and grid options, or count again with them",
         )
     for i, j in asked.pairs:
-        table.place(asked.names[i], asked.names[j])  # refused before anything is spent
+        table.place(asked.names[i], asked.names[j])  # refuse before anything is spent

@@ -1,6 +1,6 @@
-"""The numbers read off a characteristic matrix.
+"""Summaries of a characteristic matrix.
 
-Entry ``[k - 2, l - 2]`` is for k rows and l columns, NaN where k * l exceeds B.
+Entry ``[k - 2, l - 2]`` is for k rows and l columns, and NaN if k * l exceeds B.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MCN_TOLERANCE = 1e-4
-"""How far below the target share of MIC an entry may lie in :func:`mcn`, as in minepy."""
+"""How far an entry may fall below the target share of MIC in :func:`mcn`, as in minepy."""
 
 
 def mic(matrix: Floats) -> float:
@@ -29,7 +29,7 @@ def tic(matrix: Floats, *, normalised: bool) -> float:
 def mas(matrix: Floats) -> float:
     """Return the Maximum Asymmetry Score: the largest difference from the transpose.
 
-    With a nominal column entries have no transpose to compare with: NaN.
+    With a nominal column there is no transpose to compare with, and the result is NaN.
     """
     differences = np.abs(matrix - matrix.T)
     alone = np.isnan(differences) & ~np.isnan(matrix)
@@ -50,14 +50,14 @@ def mcn(matrix: Floats, eps: float) -> float:
 
 
 def gmic(matrix: Floats, p: float) -> float:
-    """Return the mean of order p of the best entry within each number of cells."""
+    """Return the mean of order p of the best entries within each number of cells."""
     within = _best_within_cells(matrix)
     dominant = float(within.max() if p > 0 else within.min())
     if math.isinf(p) or dominant <= 0:
-        return max(dominant, 0.0)  # a mean of order p <= 0 with a zero in it tends to zero
+        return max(dominant, 0.0)  # as p <= 0, the mean tends to zero if one entry is zero
     if abs(p) < 1e-8:
         return float(np.exp(np.mean(np.log(within)))) if within.min() > 0 else 0.0
-    # Powers of ratios that lie between 0 and 1 after the exponent: nothing overflows.
+    # Take powers of ratios between 0 and 1, so that nothing overflows.
     return float(dominant * np.mean((within / dominant) ** p) ** (1 / p))
 
 

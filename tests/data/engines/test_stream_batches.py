@@ -85,8 +85,8 @@ def test_an_iterator_is_looked_at_when_its_names_are_wanted():
 @pytest.mark.parametrize(
     ("third", "words"),
     [
-        (pa.table({"x": [1.5], "y": [1]}), "its type is double, and int64"),
-        (pa.table({"y": [1]}), "does not have the column"),
+        (pa.table({"x": [1.5], "y": [1]}), "its type is double, but int64"),
+        (pa.table({"y": [1]}), "lacks the column"),
         (pa.table([[1], [2], [3]], names=["x", "x", "y"]), "more than once"),
     ],
 )

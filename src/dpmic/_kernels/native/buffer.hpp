@@ -1,7 +1,7 @@
-// Memory that a kernel works in.
+// The memory that a kernel works in.
 //
-// Everything that kernels.cpp is made of has internal linkage: it is compiled for several
-// instruction sets, and a linker that merged two copies of a function could keep the wrong one.
+// Everything in kernels.cpp has internal linkage: it is compiled for several instruction sets, and
+// a linker that merged two copies of a function could keep the wrong one.
 #pragma once
 
 #include <cstdlib>

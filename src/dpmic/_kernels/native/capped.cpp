@@ -1,7 +1,7 @@
 // Capped information of two and of three rows: the search over thresholds and critics.
 //
-// What is done depends on sizes alone: minima are taken without branches, and the search over
-// critics has no early exit. All numbers are multiples of one unit, so every sum is exact
+// The operations depend only on sizes: minima are taken without branches, and the search over
+// critics never stops early. All numbers are multiples of one unit, so every sum is exact
 // (docs/proofs/capped-sensitivity.md).
 
 #include <cmath>
@@ -13,19 +13,19 @@
 namespace dpmic {
 namespace {
 
-constexpr Index TILE = 64; // thresholds searched together: their columns stay in the nearest cache
+constexpr Index TILE = 64; // thresholds searched together: their columns stay in the L1 cache
 
-// m log2 m as a multiple of the unit: looked up, or computed without a table.
+// m log2 m as a multiple of the unit, looked up or, without a table, computed.
 inline double f(Index m, const Capped &capped) {
     if (capped.xlogx.size) return capped.xlogx[m];
     return std::floor(double(m) * std::log2(double(larger(m, Index(1)))) / capped.unit + 0.5) *
            capped.unit;
 }
 
-inline double least_of(double a, double b) { return a < b ? a : b; } // one instruction
+inline double least_of(double a, double b) { return a < b ? a : b; } // a single instruction
 
-// The first where the mask is -1, the second where it is 0. A condition may be compiled as a branch,
-// whose time depends on how well it is foreseen.
+// The first where the mask is -1, the second where it is 0. A conditional expression may become a
+// branch, whose time depends on how well it is predicted.
 inline Index chosen(Index mask, Index first, Index second) {
     return second ^ ((first ^ second) & mask);
 }
@@ -41,7 +41,7 @@ inline double chosen(Index mask, double first, double second) {
 
 inline double positive(double value) { return chosen(-Index(value > 0.0), value, 0.0); }
 
-// Some thresholds and their columns: the records of the lower row, what is lost, and all records.
+// Some thresholds and their columns: the records of the lower row, their losses, and all records.
 struct Tile {
     explicit Tile(Index columns) : ones(columns * TILE), losses(columns * TILE), totals(columns) {}
     Buffer<double> ones, losses, totals;
@@ -49,7 +49,7 @@ struct Tile {
     double n = 0;
 };
 
-// Set F of each threshold at the critic that is probed for it.
+// Set F of each threshold at the critic probed for it.
 void objective(const Tile &tile, const Capped &capped, const double *lower, const Index *probed,
                double *found) {
     double first[TILE], second[TILE], cost[TILE];
@@ -72,7 +72,7 @@ void objective(const Tile &tile, const Capped &capped, const double *lower, cons
     }
 }
 
-// Set what no critic can exceed, and the records of the lower row.
+// Set an upper limit of all critics, and the records of the lower row.
 void hard_limits(const Tile &tile, const Capped &capped, double *lower, double *values) {
     double above[TILE] = {}, below[TILE] = {};
     for (Index t = 0; t < tile.size; ++t) lower[t] = 0.0;
@@ -90,8 +90,8 @@ void hard_limits(const Tile &tile, const Capped &capped, double *lower, double *
     for (Index t = 0; t < tile.size; ++t) values[t] = least_of(above[t], below[t]);
 }
 
-// Set the capped information of each threshold: the least over critics, by Fibonacci search. The
-// open interval (low, low + a + b) holds a minimum, and was looked into at b and at a above low.
+// Set the capped information of each threshold, the minimum over critics, by Fibonacci search. The
+// open interval (low, low + a + b) contains a minimum, and was probed at a and b above low, where
 // a >= b are neighbouring Fibonacci numbers.
 void minimise(const Tile &tile, const Capped &capped, double *values) {
     double lower[TILE], at_left[TILE], at_right[TILE], found[TILE];
@@ -175,7 +175,7 @@ void two_rows(Rows<const T> sums, const Capped &capped, Row<const double> limits
     }
 }
 
-// Add the cost of one column under one critic: the least over the sets of rows.
+// Add the cost of one column under one critic: the minimum over the sets of rows.
 void add_costs(const double *counts, const double *losses, Index size, const double *critic,
                double *costs) {
     for (Index p = 0; p < size; ++p) {

@@ -119,8 +119,8 @@ void largest(const Cut &left, const Cut &right, Rows<const Index> pairs, const P
     Pruned search(space, back, most, logs);
     for (Index pair = 0; pair < pairs.size; ++pair) {
         double &score = scores[pair] = 0.0;
-        for (Index turn = 0; turn < 2 * groups; ++turn) { // that of two rows first: it is cheap
-            const Index g = turn / 2, other = turn % 2;
+        for (Index run = 0; run < 2 * groups; ++run) { // groups with few rows first: they are cheap
+            const Index g = run / 2, other = run % 2;
             const Index u = pairs[pair][other], v = pairs[pair][1 - other];
             const Cut &fixed = other ? right : left, &free = other ? left : right;
             const Index rows = free.heights[v][g];
@@ -140,7 +140,7 @@ void largest(const Cut &left, const Cut &right, Rows<const Index> pairs, const P
 }
 
 // Set the table of one orientation from a cumulated one: [refined column, master row].
-void turned(const Table &table, const Table &cumulated, Index width, Index rows,
+void reorient(const Table &table, const Table &cumulated, Index width, Index rows,
             const Index *master, bool swapped) {
     for (Index u = 0; u <= width; ++u)
         for (Index t = 0; t <= rows; ++t)
@@ -167,7 +167,7 @@ void tabled(Row<const Index> tables, Index width, Index height, const Partitions
                 const Index *master = free.edges.data + free.offsets[steps + g];
                 const Index rows = free.offsets[steps + g + 1] - free.offsets[steps + g] - 1;
                 if (rows == 1) continue;
-                turned(table, cumulated, other ? height : width, rows, master, other != 0);
+                reorient(table, cumulated, other ? height : width, rows, master, other != 0);
                 for (Index at = plan.starts[g]; at < plan.starts[g + 1]; ++at) {
                     const Index *offset = fixed.offsets.data + at;
                     const Cumulative C = space.table(offset[1] - offset[0] - 1, rows);
@@ -181,15 +181,15 @@ void tabled(Row<const Index> tables, Index width, Index height, const Partitions
 
 // Set the entries of one step, [rows of y - 2, columns of x - 2].
 void normalise(double *found, Index steps, const double *bits, Index k_max, Index step,
-               const double *logs, Index columns, bool turned) {
+               const double *logs, Index columns, bool swapped) {
     for (Index k = 2; k <= k_max; ++k) {
-        // Rounding may leave [0, 1] by a unit in the last place.
+        // Rounding can exceed [0, 1] by a unit in the last place.
         const double entry = smaller(larger(bits[k] / logs[smaller(k, columns)], 0.0), 1.0);
-        found[turned ? step * steps + k - 2 : (k - 2) * steps + step] = entry;
+        found[swapped ? step * steps + k - 2 : (k - 2) * steps + step] = entry;
     }
 }
 
-// An axis by mass cut by each group's common refinement.
+// An axis by mass, cut by each group's common refinement.
 struct Refined {
     Refined(const Ranked &axis, Row<const Index> sizes, Row<const Index> starts, bool masters)
         : groups(starts.size - 1), edges(edges_at_most(axis.ends, sizes)), offsets(sizes.size + 1),
@@ -245,11 +245,11 @@ class Clumps {
     explicit Clumps(Index n) : n(n), across(n), part_of(n), part(n), edges(n + 1), merged(n + 1) {}
 
     // Take the atoms of the fixed axis in the order of the free one.
-    void turn(const Count *fixed, const Index *order) {
+    void arrange(const Count *fixed, const Index *order) {
         for (Index i = 0; i < n; ++i) across[i] = fixed[order[i]];
     }
 
-    // Set C of the columns between the edges `fixed`; returns how many rows the master has.
+    // Set C of the columns between the edges `fixed`; return the number of rows of the master.
     Cumulative lay(const Space &space, const Index *fixed, Index columns, Row<const Index> free,
                    Index most) {
         for (Index j = 0; j < columns; ++j)
@@ -266,12 +266,12 @@ class Clumps {
     }
 
   private:
-    // Set the records before each clump, and all. An atom in several columns is a clump of its own.
+    // Set the records before each clump, and all. An atom in several columns is a separate clump.
     Index clumps(Row<const Index> free) {
         Index rows = 0;
         Count before = part[0];
         edges[0] = 0;
-        if (free.size - 1 == n) { // no ties; and no branch, which could not be foreseen
+        if (free.size - 1 == n) { // without ties there is no branch that could be mispredicted
             for (Index i = 1; i < n; ++i) {
                 edges[rows + 1] = i;
                 rows += part[i] != before;
@@ -321,7 +321,7 @@ void clumped(const Clumped &axes, Rows<const Index> pairs, Row<const double> log
     for (Index pair = 0; pair < pairs.size; ++pair)
         for (Index other = 0; other < 2; ++other) {
             const Index u = pairs[pair][other], v = pairs[pair][1 - other];
-            clumps.turn(axes.atoms[u], axes.order[v]);
+            clumps.arrange(axes.atoms[u], axes.order[v]);
             for (Index i = 0; i < steps; ++i) {
                 Index width = equipartition({axes.ends[u], axes.sizes[u] + 1}, columns[i], 0,
                                             fixed.get());

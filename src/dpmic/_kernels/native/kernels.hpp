@@ -1,4 +1,4 @@
-// What the kernels take and return: arrays of the caller's, as pointers and sizes.
+// What the kernels take and return: the caller's arrays, as pointers and sizes.
 //
 // kernels.cpp and capped.cpp are compiled once for each instruction set; module.cpp picks one.
 #pragma once
@@ -17,7 +17,7 @@ template <class T> struct Rows {
     T *operator[](Index i) const { return data + i * length; }
 };
 
-// A row of it.
+// One row of it.
 template <class T> struct Row {
     T *data;
     Index size;
@@ -27,14 +27,14 @@ template <class T> struct Row {
 // Variables cut into the columns of every step and the master of every group of steps.
 struct Cut {
     Rows<const Count> parts;   // [variable * groups + group, record]: refined column of each record
-    Rows<const Index> sizes;   // [variable, group]: how many refined columns
+    Rows<const Index> sizes;   // [variable, group]: number of refined columns
     Rows<const Count> edges;   // [variable]: columns of all steps, in refined columns
     Rows<const Index> offsets; // [variable, step]: where the columns of a step begin
     Rows<const Count> masters; // [variable * groups + group, record]: master row of each record
-    Rows<const Index> heights; // [variable, group]: how many master rows
+    Rows<const Index> heights; // [variable, group]: number of master rows
 };
 
-// Group g has the steps starts[g] to starts[g + 1] - 1; step i has rows[i] rows at most.
+// Group g has the steps starts[g] to starts[g + 1] - 1; step i has at most rows[i] rows.
 struct Plan {
     Row<const Index> starts, rows;
 };
@@ -44,8 +44,8 @@ struct Partitions {
     Row<const Index> edges, offsets;
 };
 
-// Records on an axis by rank: the rank of each, the records before each rank and all, and the rule
-// by which it is cut.
+// Records on an axis by rank: the rank of each, the number of records before each rank and of all,
+// and the rule by which the axis is cut.
 struct Ranked {
     Row<const Count> atoms;
     Row<const Index> ends;
@@ -57,7 +57,7 @@ struct Equi {
     Row<const Index> columns, masters, order, starts, each, rows;
 };
 
-// Many ranked axes of the same records; order[axis] sorts records.
+// Many ranked axes of the same records; order[axis] sorts the records.
 struct Clumped {
     Rows<const Count> atoms;
     Rows<const Index> order, ends;
@@ -93,7 +93,7 @@ struct Kernels {
     void (*approximate)(Row<const Count> counts, double slope, Row<float> products);
 };
 
-// The same for capped information, of counts in 32 or 64 bits.
+// The same for capped information, from counts in 32 or 64 bits.
 template <class T> struct Critics {
     void (*two_rows)(Rows<const T> sums, const Capped &capped, Row<const double> limits,
                      Row<double> best, Row<Index> where);

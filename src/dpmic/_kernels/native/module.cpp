@@ -1,5 +1,5 @@
 // The Python module: arrays in, arrays out. Names, arguments and results are those of
-// dpmic._kernels.reference, which explains them.
+// dpmic._kernels.reference, which documents them.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -27,7 +27,7 @@ struct Variant {
     const Critics<Index> *long_critics;
 };
 
-// The kernels that the processor has all instructions for, the best ones last.
+// The kernels whose instructions this processor has, the best ones last.
 std::vector<Variant> variants() {
     std::vector<Variant> found{{&baseline::kernels, &baseline::critics, &baseline::long_critics}};
 #if defined(DPMIC_HAVE_v3) || defined(DPMIC_HAVE_v4)
@@ -54,7 +54,7 @@ void select(nb::handle module, const Variant &variant) {
     module.attr("variant") = used.kernels->name;
 }
 
-// For tests, which compare the variants: no other thread may be searching.
+// For tests that compare the variants; no other thread may be searching meanwhile.
 void use(nb::handle module, const char *name) {
     for (const Variant &variant : variants())
         if (!std::strcmp(variant.kernels->name, name)) return select(module, variant);
@@ -73,7 +73,7 @@ template <class T> Rows<const T> rows(const In<T> &array) {
     return {array.data(), length ? Index(array.size()) / length : 0, length};
 }
 
-// An array that Python will own.
+// An array to be owned by Python.
 template <class T> class Out {
   public:
     explicit Out(std::initializer_list<Index> shape) {
@@ -96,8 +96,8 @@ template <class T> Out<T> copied(const T *values, Index size) {
     return out;
 }
 
-// Lets other threads of Python run meanwhile. Where Python ends before a thread is back, up to 3.13 it
-// ends that thread by an exception, which must not pass through C++: the thread waits, as in 3.14.
+// Lets other Python threads run meanwhile. If Python ends before a thread is back, up to 3.13 it ends
+// that thread by an exception, which must not pass through C++: the thread waits, as in 3.14.
 class Released {
   public:
     Released() : state(PyEval_SaveThread()) {}
@@ -127,10 +127,10 @@ template <class T> In<T> item(nb::handle object, int i) { return nb::cast<In<T>>
 
 // ---------------------------------------------------------------------------- partitions
 
-// A number that orders as the value does: its sign, exponent and first bits.
+// A number that sorts like the value: its sign, exponent and first bits.
 std::uint32_t key_of(double value) {
     std::uint64_t bits;
-    value += 0.0; // a negative zero is zero
+    value += 0.0; // turns a negative zero into zero
     std::memcpy(&bits, &value, sizeof bits);
     bits ^= bits >> 63 ? ~std::uint64_t(0) : std::uint64_t(1) << 63;
     return std::uint32_t(bits >> 32);
@@ -140,7 +140,7 @@ struct Keyed {
     std::uint32_t key, record;
 };
 
-// Sort by 11 bits of the key, equal ones in the order they came in.
+// Sort by 11 bits of the key, keeping the order of ties.
 void sort_by(int shift, const Keyed *from, Keyed *to, Index size) {
     Index places[2048] = {};
     for (Index i = 0; i < size; ++i) ++places[from[i].key >> shift & 2047];
@@ -158,7 +158,7 @@ void sort_plainly(const double *values, Index size, Index *order) {
     std::stable_sort(order, order + size, [&](Index a, Index b) { return values[a] < values[b]; });
 }
 
-// What sorts values, equal ones in the order they came in: by keys, then what keys leave undecided.
+// The order that sorts values, keeping that of ties: by keys, then what keys leave undecided.
 void sort_order(const double *values, Index size, Index *order) {
     if (size < 256) return sort_plainly(values, size, order);
     Buffer<Keyed> one(size), other(size);
@@ -177,7 +177,7 @@ void sort_order(const double *values, Index size, Index *order) {
     if (moves >= 8 * size) sort_plainly(values, size, order);
 }
 
-// Values that are not numbers have no place: callers have refused them.
+// The callers have refused values that are not numbers.
 auto order(In<double> table) {
     require(table.ndim() > 0, "values have no axis");
     const Rows<const double> values = rows(table);
@@ -218,7 +218,7 @@ void set_between(const double *values, Index size, double *cuts) {
 
 auto ranks(In<double> values, In<Index> order) {
     const Index n = Index(values.size());
-    require(n > 0 && order.size() == values.size(), "no values, or not as many as places");
+    require(n > 0 && order.size() == values.size(), "no values, or not as many as the order");
     Out<Count> atoms({n});
     Buffer<Index> ends(n + 1);
     const Index size = rank(values.data(), order.data(), n, atoms.data, ends.get());
@@ -324,7 +324,7 @@ auto place(In<double> values, In<double> cuts, In<Count> guide, double low, doub
             const double value = own[i], bucket = (value - low) * scale;
             Count at = guide.data()[0];
             if (bucket >= double(last)) at = guide.data()[last];
-            else if (bucket > 0) at = guide.data()[Index(bucket)]; // not where it is not a number
+            else if (bucket > 0) at = guide.data()[Index(bucket)]; // false if it is NaN
             while (at < most && cut[at] <= value) ++at;
             while (at > 0 && cut[at - 1] > value) --at;
             places.data[i] = at;
@@ -342,7 +342,7 @@ void tally(In<Count> x, In<Count> y, In<Count> first, In<Count> second, InOut<In
     }
 }
 
-// What numpy documents of its bit generators, for extensions.
+// The interface of numpy's bit generators, documented for extensions.
 struct BitGenerator {
     void *state;
     std::uint64_t (*next_uint64)(void *);
@@ -421,7 +421,7 @@ auto trace(In<Count> counts, Index k, In<double> xlogx) {
     return edges.array;
 }
 
-// The arrays of variables cut both ways, held while a kernel reads them.
+// The arrays of variables cut both ways, kept alive while a kernel reads them.
 class Held {
   public:
     explicit Held(nb::handle cut)
@@ -447,7 +447,7 @@ class Held {
 auto entries(nb::handle left, nb::handle right, In<Index> pairs, In<Index> starts, In<Index> k_max,
              In<double> xlogx, bool fast) {
     const Held a(left), b(right);
-    require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs are not pairs");
+    require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs must have two columns");
     const Index size = Index(pairs.shape(0));
     Out<double> bits({2, size, Index(k_max.size()), largest_of(row(k_max)) + 1});
     {
@@ -461,7 +461,7 @@ auto entries(nb::handle left, nb::handle right, In<Index> pairs, In<Index> start
 auto largest(nb::handle left, nb::handle right, In<Index> pairs, In<Index> starts, In<Index> k_max,
              In<double> logs, In<double> xlogx) {
     const Held a(left), b(right);
-    require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs are not pairs");
+    require(pairs.ndim() == 2 && pairs.shape(1) == 2, "pairs must have two columns");
     const Index size = Index(pairs.shape(0));
     Out<double> scores({size});
     {

@@ -1,7 +1,7 @@
 // Cutting an axis of weighted atoms into parts, and records into the parts of several partitions.
 //
 // A partition is the array of its edges: part i holds the atoms edges[i] to edges[i + 1] - 1. The
-// rules are those of the reference, where they are explained.
+// reference kernels explain the rules.
 #pragma once
 
 #include "buffer.hpp"
@@ -9,7 +9,7 @@
 namespace dpmic {
 namespace {
 
-// The edges of at most `size` parts of nearly equal weight; returns how many parts.
+// Set the edges of at most `size` parts of nearly equal weight; return the number of parts.
 inline Index equipartition(Row<const Index> ends, Index size, Index slack, Index *edges) {
     const Index atoms = ends.size - 1;
     Index part = 0, anew = 0, base = 0;
@@ -35,14 +35,14 @@ inline Index equipartition(Row<const Index> ends, Index size, Index slack, Index
     return part;
 }
 
-// Room for the edges of several partitions.
+// Space for the edges of several partitions.
 inline Index edges_at_most(Row<const Index> ends, Row<const Index> sizes) {
     Index most = 0;
     for (Index i = 0; i < sizes.size; ++i) most += smaller(sizes[i], ends.size - 1) + 1;
     return most;
 }
 
-// The same for several numbers of parts; with `finest` every atom is one where there are no more.
+// The same for several numbers of parts; with `finest`, single atoms if there are no more of them.
 inline void equipartitions(Row<const Index> ends, Row<const Index> sizes, Index slack, bool finest,
                            Index *edges, Index *offsets) {
     const Index atoms = ends.size - 1;
@@ -56,8 +56,8 @@ inline void equipartitions(Row<const Index> ends, Row<const Index> sizes, Index 
     }
 }
 
-// Cut records by the common refinement of each group of partitions: the part of each record and how
-// many parts there are, by group, and the edges in such parts.
+// Cut records by the common refinement of each group of partitions: by group, the part of each
+// record and the number of parts, and the edges counted in these parts.
 inline void refine(Row<const Index> edges, Row<const Index> offsets, Row<const Index> starts,
                    Row<const Count> atoms, Count *parts, Index *sizes, Count *own) {
     const Index last = edges[offsets[1] - 1];

@@ -1,4 +1,4 @@
-// The largest entry of a pair alone, leaving out what cannot be it. Time depends on the data.
+// Only the largest entry of a pair, skipping what cannot be it. The time depends on the data.
 #pragma once
 
 #include "tables.hpp"
@@ -6,10 +6,10 @@
 namespace dpmic {
 namespace {
 
-constexpr double MARGIN = 1e-9;         // in bits, above all rounding in float64
-constexpr Index BOUNDED = 6 * LANES;    // rows above which bounds take less time than they save
+constexpr double MARGIN = 1e-9;         // in bits, larger than all rounding errors in float64
+constexpr Index BOUNDED = 6 * LANES;    // with more rows, bounds save more time than they take
 
-// The search for one step, given what the others have found.
+// The search for one step, given the entries found so far.
 class Pruned {
   public:
     Pruned(const Space &space, const Space &back, Index k_max, Row<const double> logs)
@@ -57,7 +57,7 @@ class Pruned {
         return slack(C, k, C.rows, n * std::log2(double(C.columns)));
     }
 
-    // Whether a bound of any entry is above what is needed.
+    // Whether a bound of any entry exceeds what is needed.
     bool promising(const Table &table, const Count *edges, const Near &near, Index k_max) {
         const Cumulative C = back.table(near.columns, near.rows);
         merge(C, table, edges, true);
@@ -67,9 +67,9 @@ class Pruned {
         return any;
     }
 
-    // Bound what k rows can add up to. Splitting a row never lowers the sum. So a row that begins in
-    // one block of LANES master rows and ends inside a later one is split where that block begins,
-    // and the piece is not counted. What is left are sums within a block and to the ends of blocks,
+    // Bound the sum of k rows. Splitting a row never lowers the sum. So a row that begins in one
+    // block of LANES master rows and ends inside a later one is split where that block begins, and
+    // the piece is not counted. What remains are sums within a block and to the ends of blocks,
     // which are repeated behind the others, for vectors of them.
     void bound(const Near &C, Index k_max) {
         float *best = back.near.get();
@@ -83,7 +83,7 @@ class Pruned {
             const Index first = behind + s / LANES;
             const bool ends_block = s % LANES == 0;
             if (ends_block)
-                for (Index k = 2; k < k_max; ++k) // by exact sums; a row may be left out
+                for (Index k = 2; k < k_max; ++k) // by exact sums; one row may be left out
                     best[k * C.stride + s] =
                         larger(best[k * C.stride + first - 1], best[(k - 1) * C.stride + s]);
             for (Index t = first; t < behind + blocks; t += LANES)
@@ -94,8 +94,8 @@ class Pruned {
         for (Index k = 2; k <= k_max; ++k) bounds[k] = best[k * C.stride + behind + blocks - 1];
     }
 
-    // Fill near[k, t], trying only such starts as can lead to what is needed. The bounds in `back`
-    // say what the last master rows can add.
+        // Fill near[k, t], trying only starts that can lead to what is needed. The bounds in `back`
+        // limit what the last master rows can add.
     void fill(const Near &C, Index k_max, bool bounded) {
         float *best = space.near.get();
         const float *ahead = back.near.get();
@@ -114,7 +114,7 @@ class Pruned {
 
     const Space &space, &back;
     const Row<const double> logs;
-    Buffer<float> needed, bounds; // [k], in float32 from uniform columns on
+    Buffer<float> needed, bounds; // [k], in float32 relative to uniform columns
 };
 
 } // namespace

@@ -1,13 +1,13 @@
 // The search for the best grid: a k-segmentation dynamic programme, for many ends at a time.
 //
-// With columns fixed, information is a sum over rows: a row made of the master rows s .. t - 1 adds
-// w(s, t) = sum_j f(C[j, t] - C[j, s]) - f(T[t] - T[s]), where f(m) = m log2 m, C are the cumulative
+// With fixed columns, information is a sum over rows: a row made of the master rows s .. t - 1 adds
+// w(s, t) = sum_j f(C[j, t] - C[j, s]) - f(T[t] - T[s]), with f(m) = m log2 m, C the cumulative
 // counts of column j and T those of all. Then best[k, t] = max over s of best[k - 1, s] + w(s, t).
 //
-// The exact search does that in float64, with the sums of the reference in the same order. The fast
-// one does it in float32 with a polynomial for the logarithm, and lets float64 decide between all
-// rows that lie within the proved error of the best (docs/proofs/float32-search.md). Both return the
-// reference's numbers, bit for bit; the time of the fast one depends on the data.
+// The exact search does this in float64, adding in the order of the reference. The fast one uses
+// float32 and a polynomial for the logarithm, and lets float64 decide among all rows within the
+// proved error of the best (docs/proofs/float32-search.md). Both are bit-identical to the
+// reference; the time of the fast one depends on the data.
 #pragma once
 
 #include <cmath>
@@ -29,13 +29,13 @@ constexpr Index LANES = 8;
 constexpr Index LANES = 4;
 #endif
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-constexpr bool FAST = true; // whether the fast search is
+constexpr bool FAST = true; // whether the fast search exists
 #else
 constexpr bool FAST = false;
 #endif
-// Vectors of ends in a tile: several hide how long each takes, one finds more counts small.
+// Vectors of ends in a tile: several hide latency, one finds more counts that are small.
 constexpr int WIDE = LANES == 16 ? 1 : 4;
-constexpr Index BEHIND = 16; // ends that vectors may read and write past the last
+constexpr Index BEHIND = 16; // ends past the last that vectors may read and write
 
 typedef float Floats __attribute__((vector_size(4 * LANES)));
 typedef std::int32_t Ints __attribute__((vector_size(4 * LANES)));
@@ -53,7 +53,7 @@ template <class Vector, class T> inline void store(T *place, Vector value) {
 inline Floats splat(float value) { return value - Floats{}; }
 inline Ints splat(Count value) { return value - Ints{}; }
 
-// A bit for each lane, the first the lowest, that is set where a comparison holds.
+// One bit per lane, the first lane lowest, that is set if the comparison holds.
 inline unsigned lanes_of(Ints holds) {
 #if defined(__AVX512F__)
     return _mm512_test_epi32_mask((__m512i)holds, (__m512i)holds);
@@ -83,7 +83,7 @@ class Product {
     Floats operator()(Ints x) const {
         const Floats value = __builtin_convertvector(x, Floats);
         Ints bits;
-        Floats m; // value = 2^exponent m. Of 0 both are finite, so its product is 0
+        Floats m; // value = 2^exponent m. For 0 both are finite, so its product is 0
         std::memcpy(&bits, &value, sizeof bits);
         const Floats exponent = __builtin_convertvector((bits >> 23) - exponent_, Floats);
         bits = (bits & 0x7fffff) | 0x3f800000;
@@ -99,7 +99,7 @@ class Product {
     float constant_;
 };
 
-// Cumulative counts [column, end], last of all columns; behind the last end each row goes on.
+// Cumulative counts [column, end], those of all records last; rows are padded past the last end.
 struct Cumulative {
     Count *data;
     Index stride, columns, rows;
@@ -108,10 +108,10 @@ struct Cumulative {
     Count n() const { return totals()[rows]; }
 };
 
-constexpr Index SMALL = 64;     // counts below it are looked up in registers, where those suffice
-constexpr Index SHARED = 1 << 9; // rows up to which the terms of all row sums are kept
+constexpr Index SMALL = 64;     // smaller counts are looked up in registers, if those suffice
+constexpr Index SHARED = 1 << 9; // up to so many rows, the terms of all row sums are kept
 
-// What the searches of tables of at most so many columns and rows work in.
+// The workspace for tables with at most so many columns and rows.
 class Space {
   public:
     Space(Index columns, Index rows, Index k_max, const double *xlogx)
@@ -128,16 +128,16 @@ class Space {
     const double *const xlogx;
     const Index stride;
     Buffer<Count> cumulative; // counts
-    Buffer<float> near;       // best[k, end] in float32, from uniform columns on
+    Buffer<float> near;       // best[k, end] in float32, relative to uniform columns
     Buffer<double> best;      // best[k, end]
-    Buffer<double> exact;     // [k, end]: what float64 made of near, where it was asked
+    Buffer<double> exact;     // [k, end]: the float64 value of near, where it was needed
     Buffer<float> tails;      // w(start, last end) in float32
     Buffer<double> ends;      // w(start, last end)
-    Buffer<double> found;     // [k]: the most that k rows can add up to
+    Buffer<double> found;     // [k]: the largest sum of k rows
     Buffer<float> small;      // x (log2 x - slope) of small counts
     const bool shared;        // whether the terms of all starts are kept, or those of one
     Buffer<float> terms;      // [start, end]: T log2 (T / n)
-    mutable bool terms_known = false; // for the master in use
+    mutable bool terms_known = false; // for the current master
 };
 
 // ---------------------------------------------------------------------------- in float64
@@ -170,8 +170,8 @@ inline void start(double *best, Index stride, Index low, Index high, const Cumul
     for (; t <= C.rows; t += NARROW) advance<NARROW>(best, stride, low, high, C, f, t, s);
 }
 
-// Set found[k], for k = 2 .. k_max, by sums in the order of the reference. Which operations are
-// done depends on sizes alone. It only adds: the file is compiled with fused operations.
+// Set found[k], for k = 2 .. k_max, adding in the order of the reference. The operations depend on
+// sizes only. It only adds, because the file is compiled with fused multiply-add.
 inline void search_exactly(const Space &space, const Cumulative &C, Index k_max) {
     const double *f = space.xlogx;
     double *best = space.best.get(), *tails = space.ends.get();
@@ -186,7 +186,7 @@ inline void search_exactly(const Space &space, const Cumulative &C, Index k_max)
         const Count *column = C[j];
         for (Index s = 0; s < rows; ++s) tails[s] += f[std::uint32_t(column[rows] - column[s])];
     }
-    if (k_max > 2) // best[k - 1, s] is final: every start before s has been tried
+    if (k_max > 2) // best[k - 1, s] is final: every start before s was tried
         for (Index s = 1; s < rows; ++s) start(best, stride, 2, k_max, C, f, s);
     for (Index k = 2; k < k_max; ++k) space.found[k] = best[k * stride + rows];
     const double *last = best + (k_max - 1) * stride;
@@ -227,7 +227,7 @@ struct Near : Cumulative {
     Product column, row;
     float *small, *terms;
     bool shared;
-    mutable Count most; // records of a row up to which its counts are likely to be small
+    mutable Count most; // rows with up to so many records probably have small counts only
 };
 
 // The counts of one start and a vector of ends, or of one end and a vector of starts.
@@ -237,7 +237,7 @@ template <bool STARTS> inline Ints counts(const Count *row, Index many, Index on
 }
 
 #if defined(__AVX512F__)
-// Sums of x (log2 x - slope) from a table in registers. Returns whether all counts were in it.
+// Sums of x (log2 x - slope) from a table in registers. Return whether it had all counts.
 template <int N, bool STARTS, Index SIZE>
 inline bool small_sums(const Near &C, Index many, Index one, Floats (&w)[N]) {
     const __m512 a = load<Floats>(C.small), b = load<Floats>(C.small + 16);
@@ -278,8 +278,8 @@ inline void column_sums(const Near &C, Index many, Index one, Floats (&w)[N]) {
         for (int i = 0; i < N; ++i) w[i] += C.column(counts<STARTS>(C[j], many + i * LANES, one));
 }
 
-// w(s, t) + T log2 l of one start s and N vectors of ends from t on. The second term adds up to the
-// same in all grids, and leaves small numbers.
+// w(s, t) + T log2 l of one start s and N vectors of ends from t on. The second term has the same
+// sum in all grids, and makes the numbers small.
 template <int N>
 inline void near_ends(const Near &C, const float *terms, Index t, Index s, Floats (&w)[N]) {
     column_sums<N, false>(C, t, s, w);
@@ -287,7 +287,7 @@ inline void near_ends(const Near &C, const float *terms, Index t, Index s, Float
         w[i] -= terms ? load<Floats>(terms + t + i * LANES) : C.row(counts<false>(C.totals(), t, s));
 }
 
-// The same of one end t and a vector of starts from s on.
+// The same for one end t and a vector of starts from s on.
 inline Floats near_starts(const Near &C, Index s, Index t) {
     Floats w[1];
     column_sums<1, true>(C, s, t, w);
@@ -318,7 +318,7 @@ inline void start(float *best, Index low, Index high, const Near &C, Index last,
     for (; t <= last; t += LANES) advance<1>(best, low, high, 1, C, terms, t, s);
 }
 
-// How far below the best in float32 what is best in float64 can lie (docs/proofs/float32-search.md).
+// How far the float64 optimum can be below the best in float32 (docs/proofs/float32-search.md).
 inline double slack(const Near &C, Index k, Index t, double value) {
     const double total = C.totals()[t], bits = value / larger(total, 1.0) + 0.01;
     const double size = larger(std::log2(double(C.n())), 1.0);
@@ -326,7 +326,7 @@ inline double slack(const Near &C, Index k, Index t, double value) {
     return 2 * total * (2 * POLYNOMIAL + ROUNDING * terms);
 }
 
-// The most that k rows of the whole master add up to in float32.
+// The largest sum of k rows of the whole master, in float32.
 inline float largest_near(const Space &space, const Near &C, Index k) {
     const float *before = space.near.get() + (k - 1) * space.stride, *w = space.tails.get();
     Floats most = splat(-INFINITY);
@@ -341,7 +341,7 @@ inline float largest_near(const Space &space, const Near &C, Index k) {
     return found;
 }
 
-// Lets float64 decide what float32 found: best[k, t] exactly, for any k and end t.
+// Lets float64 decide among float32's candidates: best[k, t] exactly, for any k and end t.
 class Decision {
   public:
     // `complete`: whether every start was tried for every end.
@@ -350,7 +350,7 @@ class Decision {
         for (Index i = 2 * (C.rows + 1); i < k_max * (C.rows + 1); ++i) space.exact[i] = NAN;
     }
 
-    // The most that k rows of the whole master can add up to.
+    // The largest sum of k rows of the whole master.
     double whole(Index k) {
         const float *before = near(k - 1), *w = space.tails.get(), most = largest_near(space, C, k);
         const float enough = float(most - slack(C, k, C.rows, most));
@@ -387,7 +387,7 @@ class Decision {
         return value;
     }
 
-    // Raise a value to the most that the rows to t from such starts, s on, can be the last of.
+    // Raise a value to the largest sum whose last row ends at t and starts at one of LANES from s on.
     void decide_among(double &value, Ints near_enough, Index k, Index s, Index t) {
         for (unsigned left = lanes_of(near_enough); left; left &= left - 1) {
             const Index start = s + __builtin_ctz(left);
@@ -396,8 +396,8 @@ class Decision {
         }
     }
 
-    // Whether a row from one of LANES starts to t can be the last of k, by what it can add at most
-    // as the last of one more and of one less.
+    // Whether a row from one of LANES starts to t can be the last of k, judged by the most it can
+    // add as the last of k + 1 and of k - 1 rows.
     bool possible(Index k, Index t, Index s, float within) const {
         const float best = near(k)[t];
         Ints can = Ints{} - 1;
@@ -410,7 +410,7 @@ class Decision {
         return lanes_of(can) != 0;
     }
 
-    // w(s, t), as the reference adds it up.
+    // w(s, t), added in the order of the reference.
     double sum(Index s, Index t) const {
         const Count *total = C.totals();
         double w = -space.xlogx[std::uint32_t(total[t] - total[s])];
@@ -423,7 +423,7 @@ class Decision {
     const Near &C;
     const Index k_max;
     const bool complete;
-    Index left; // rows that may still be decided before the exact search would take less time
+    Index left; // rows that may still be decided before the exact search would be faster
 };
 
 inline void clear(float *best, Index stride, Index rows, Index ends) {
@@ -440,7 +440,7 @@ inline void begin(const Space &space, const Near &C, Index k_max) {
         store(space.tails.get() + s, near_starts(C, s, C.rows));
 }
 
-// Set found[k] as the exact search does, for k = 2 .. k_max, in less time.
+// Set found[k] like the exact search, for k = 2 .. k_max, in less time.
 inline void search_fast(const Space &space, const Near &C, Index k_max) {
     begin(space, C, k_max);
     for (Index s = 1; s < C.rows - 1 && k_max > 2; ++s)

@@ -15,7 +15,7 @@ struct Table {
 
 inline void cumulate(const Table &table, Index columns, Index rows) {
     Index u = 1;
-    for (; u + 3 <= columns; u += 4) { // four at a time: each sum waits for the one before
+    for (; u + 3 <= columns; u += 4) { // four at a time, since each sum waits for the one before
         Count a = 0, b = 0, c = 0, d = 0;
         Count *first = table[u], *second = table[u + 1], *third = table[u + 2], *last = table[u + 3];
         const Count *before = table[u - 1];
@@ -44,7 +44,7 @@ inline void count(const Table &table, const Count *fixed, const Count *free, Ind
     cumulate(table, columns, rows);
 }
 
-// Set C of the columns between the edges; in reverse the master's last row comes first.
+// Set C of the columns between the edges; in reverse, the master's last row comes first.
 template <class Edge>
 inline void merge(const Cumulative &C, const Table &table, const Edge *edges, bool reverse) {
     const Index rows = C.rows, columns = C.columns;
@@ -63,14 +63,14 @@ inline void merge(const Cumulative &C, const Table &table, const Edge *edges, bo
     }
 }
 
-// f(n) - sum_j f(c_j): what information has besides the sum over rows.
+// f(n) - sum_j f(c_j): what information contains besides the sum over rows.
 inline double constant(const Cumulative &C, const double *f) {
     double value = f[C.n()];
     for (Index j = 0; j < C.columns; ++j) value -= f[C[j][C.rows]];
     return value;
 }
 
-// More rows than the master has are worth what all of it is.
+// More rows than the master has do not add information.
 inline void set_bits(double *bits, Index k_max, const Space &space, const Cumulative &C) {
     const double more = constant(C, space.xlogx), n = double(C.n());
     for (Index k = 2; k <= k_max; ++k) bits[k] = (space.found[smaller(k, C.rows)] + more) / n;

@@ -1,6 +1,6 @@
 """Every kernel in plain Python and numpy.
 
-The compiled kernels must return the same, bit for bit, and where they could not be built these are
+The compiled kernels must return bit-identical results. Where they could not be built, these are
 used instead.
 """
 

@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 Parts = NDArray[np.int32]
 
 MIXED = -1
-"""The home of an atom with records in several fixed parts."""
+"""Marks an atom whose records are in several fixed parts."""
 
 
 def tabulate(parts: Parts, cells: Parts, rows: int, columns: int) -> Counts:
     """Count records in a table [part, cell]."""
-    # Multiplied in 64 bits: a table may have more than 2^31 cells.
+    # Multiply in 64 bits: a table can have more than 2^31 cells.
     places = parts.astype(np.int64) * columns + cells
     counts = np.bincount(places, minlength=rows * columns)
     return counts.reshape(rows, columns).astype(np.int32)
@@ -34,9 +34,9 @@ def count(fixed_atoms: Parts, free_atoms: Parts, fixed_edges: Edges, free_edges:
 
 
 def clumps(free_atoms: Parts, fixed_atoms: Parts, fixed_edges: Edges, atoms: int) -> Edges:
-    """Merge the neighbouring atoms of the free axis that lie in one and the same fixed part.
+    """Merge neighbouring atoms of the free axis that are in the same fixed part.
 
-    An atom with records in several fixed parts is a clump of its own (Reshef et al. 2011,
+    An atom with records in several fixed parts is a separate clump (Reshef et al. 2011,
     GetClumpsPartition).
     """
     parts = part_of(fixed_edges)[fixed_atoms]
@@ -54,8 +54,8 @@ def refine(
     """Cut records by the common refinement of each group of partitions.
 
     Partition i is ``edges[offsets[i] : offsets[i + 1]]``, and group g has the partitions
-    ``starts[g]`` to ``starts[g + 1] - 1``. Returns the part of each record by group, the number of
-    parts by group, and the same edges counted in parts of the refinement.
+    ``starts[g]`` to ``starts[g + 1] - 1``. Returns, by group, the part of each record and the
+    number of parts, and then the same edges counted in parts of the refinement.
     """
     groups = starts.size - 1
     parts, sizes = np.empty((groups, atoms.size), np.int32), np.empty(groups, np.int64)
@@ -74,8 +74,8 @@ def place(
 ) -> NDArray[np.int32]:
     """Return the number of cuts at or below each value.
 
-    ``guide``, ``low`` and ``scale`` only tell the compiled kernel where to begin its search: here
-    they are not used.
+    ``guide``, ``low`` and ``scale`` show the compiled kernel where to start its search; they are
+    not used here.
     """
     return np.searchsorted(cuts, values, side="right").astype(np.int32)
 
@@ -87,21 +87,21 @@ def tally(
     second: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> None:
-    """Count records in several tables at once; ``counts`` are added to.
+    """Count records in several tables at once, adding to ``counts``.
 
-    A record with the atoms (a, b) lies in cell ``first[a, t] + second[b, t]`` of table t.
+    A record with the atoms (a, b) is in cell ``first[a, t] + second[b, t]`` of table t.
     """
     for of_x, of_y in zip(first.T, second.T, strict=True):
         counts += np.bincount(of_x[x] + of_y[y], minlength=counts.size)
 
 
 def shuffle(generator: np.random.Generator, x: Parts, y: Parts, tables: NDArray[np.int64]) -> None:
-    """Count records in tables [table, x part, y part], y permuted at random for each of them.
+    """Count records in tables [table, x part, y part], with y permuted at random for each.
 
-    The shuffle of Fisher and Yates: ``y`` is left as the last one has it. A random float below 1,
-    times i + 1, is below i + 1 after rounding, too. The caller holds the generator's lock.
+    This is the shuffle of Fisher and Yates; ``y`` keeps the last order. A random float below 1,
+    times i + 1, is below i + 1 even after rounding. The caller holds the generator's lock.
     """
-    # What generator.random() returns; that would wait for the lock in older versions of numpy.
+    # The same number as generator.random(), which waits for the lock in older versions of numpy.
     source = generator.bit_generator.ctypes
     records = y.tolist()
     for table in tables:

@@ -1,8 +1,8 @@
 """Capped information of two and of three rows: the search over thresholds and critics.
 
-Counts come as a table [part, cell]: parts of the common refinement of all columns along one axis,
-cells between thresholds along the other. What is done depends on sizes alone: the search over
-critics has no early exit. All numbers are multiples of one unit, so every sum is exact, in any
+Counts are in a table [part, cell]: parts of the common refinement of all columns along one axis,
+cells between thresholds along the other. The operations depend only on sizes: the search over
+critics never stops early. All numbers are multiples of one unit, so every sum is exact, in any
 order (docs/proofs/capped-sensitivity.md).
 """
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def cumulate(counts: Counts) -> Counts:
-    """Return how many records lie in the parts before each one, up to each cell."""
+    """Return the number of records in the parts before each part, up to each cell."""
     parts, cells = counts.shape
     sums = np.zeros((parts + 1, cells), counts.dtype)
     np.cumsum(counts.cumsum(axis=1, dtype=counts.dtype), axis=0, out=sums[1:])
@@ -29,10 +29,10 @@ def cumulate(counts: Counts) -> Counts:
 
 
 def xlogx(m: Counts, table: Floats, unit: float) -> Floats:
-    """Return m log2 m as a multiple of the unit: looked up, or computed without a table."""
+    """Return m log2 m as a multiple of the unit, looked up or, without a table, computed."""
     if table.size:
         return table[m]
-    # The C library's log2, as compiled kernels have it: numpy's may differ in the last place.
+    # Use the C library's log2, as the compiled kernels do; numpy's may differ in the last place.
     distinct, places = np.unique(m, return_inverse=True)
     logs = np.array([math.log2(max(own, 1)) for own in distinct.tolist()])
     computed: Floats = np.floor(distinct * logs / unit + 0.5) * unit
@@ -52,7 +52,7 @@ def two_rows(
 ) -> tuple[Floats, Edges]:
     """Return the largest capped information of two rows for each partition into columns.
 
-    Also returns the first threshold that has it: the last cell of the lower row.
+    Also return the first threshold that reaches it: the last cell of the lower row.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ def two_rows(
     edges, offsets : ndarray
         Partition k has the edges ``edges[offsets[k] : offsets[k + 1]]``, in parts of ``sums``.
     limits : (cells - 1)
-        No threshold counts for more than its limit.
+        Upper limit for the result of each threshold.
     table, unit : ndarray, float
-        f in multiples of the unit; an empty table where f is computed.
+        f in multiples of the unit; an empty table if f is computed.
     critics : (critics, 4)
-        (m1, m0, A1, A0) of each. There is one less than a Fibonacci number of them, and the
+        (m1, m0, A1, A0) of each. Their number is one less than a Fibonacci number, and the
         objective is convex along them.
     cap, least : float
         S, and the share of a column below which a class does not count towards H.
@@ -98,9 +98,9 @@ def three_rows(
 ) -> tuple[Floats, Edges]:
     """Return the largest capped information of three rows for each partition into columns.
 
-    As :func:`two_rows`, for ``pairs`` [2, pair] of thresholds: the last cells of the lowest and of
-    the middle row. A critic is (m, A) of the three rows, lowest first. Not yet divided by log2 3.
-    Also returns the first best pair of each.
+    Like :func:`two_rows`, for ``pairs`` [2, pair] of thresholds: the last cells of the lowest and
+    the middle row. A critic is (m, A) of the three rows, lowest first. The result is not divided by
+    log2 3. Also return the first best pair of each.
     """
     best, where = np.empty(offsets.size - 1), np.empty(offsets.size - 1, np.int64)
     for k, columns in enumerate(_columns(sums, edges, offsets)):
@@ -118,23 +118,23 @@ def three_rows(
 
 
 def _columns(sums: Counts, edges: Edges, offsets: Edges) -> Iterator[Counts]:
-    """Yield, of each partition, the records [column, cell] up to each cell."""
+    """Yield, for each partition, the records [column, cell] up to each cell."""
     for first, end in pairwise(offsets.tolist()):
         yield np.diff(sums[edges[first:end]], axis=0)
 
 
 def _hard(counts: Counts, totals: Counts, cap: float, least: float) -> Floats:
-    """Return H: what a row has above its least share of each column, times the cap."""
+    """Return H: each row's excess over its smallest share of each column, times the cap."""
     above: Floats = np.maximum(cap * counts - least * totals, 0.0).sum(axis=0)
     return above
 
 
 def _soft(ones: Counts, zeros: Counts, losses: Floats, n: int, critics: Floats) -> Floats:
-    """Return the least of F over critics for each threshold, from counts [column, threshold]."""
+    """Return the minimum of F over critics for each threshold, from counts [column, threshold]."""
     lower = ones.sum(axis=0)
 
     def objective(probed: Edges) -> Floats:
-        """Return F of each threshold at the critic that is probed for it."""
+        """Return F of each threshold at the critic probed for it."""
         m1, m0, a1, a0 = critics[probed].T
         cost = np.minimum(losses, np.minimum(a1 * ones, a0 * zeros)).sum(axis=0)
         value: Floats = lower * m1 + (n - lower) * m0 - cost
@@ -144,10 +144,10 @@ def _soft(ones: Counts, zeros: Counts, losses: Floats, n: int, critics: Floats) 
 
 
 def _least_convex(objective: Callable[[Edges], Floats], size: int, critics: int) -> Floats:
-    """Return the least of each of ``size`` convex sequences, one number for each critic.
+    """Return the minimum of each of ``size`` convex sequences with one number per critic.
 
-    Fibonacci search, without early exit: the open interval (low, low + a + b) holds a minimum, and
-    was looked into at b and at a above low. a >= b are neighbouring Fibonacci numbers.
+    This is a Fibonacci search that never stops early: the open interval (low, low + a + b) contains
+    a minimum, and was probed at a and b above low, where a >= b are neighbouring Fibonacci numbers.
     """
     a, b = 1, 1
     while a + b < critics + 1:
@@ -172,7 +172,7 @@ def _least_convex(objective: Callable[[Edges], Floats], size: int, critics: int)
 
 
 def _losses(counts: tuple[Counts, ...], table: Floats, unit: float) -> tuple[Floats, ...]:
-    """Return f(a_A) - sum over A of f(a_k) of the sets A of rows: all, and without each row."""
+    """Return f(a_A) - sum over A of f(a_k) for the sets A of rows: all, and all but each row."""
     a, b, c = counts
     of_a, of_b, of_c = (xlogx(own, table, unit) for own in counts)
     return (
@@ -184,9 +184,9 @@ def _losses(counts: tuple[Counts, ...], table: Floats, unit: float) -> tuple[Flo
 
 
 def _cost(counts: tuple[Counts, ...], losses: tuple[Floats, ...], caps: Floats) -> Floats:
-    """Return what each column costs under a critic: the least over the nonempty sets of rows.
+    """Return the cost of each column under a critic: the minimum over non-empty sets of rows.
 
-    A row that is not in the set costs its cap for each record; one alone loses nothing.
+    A row outside the set costs its cap for each record; a single row loses nothing.
     """
     x, y, z = (cap * own for cap, own in zip(caps, counts, strict=True))
     every, without_a, without_b, without_c = losses

@@ -1,8 +1,8 @@
 """From variables that are cut, counted or ranked to the entries of characteristic matrices.
 
-Each entry is counted and searched by itself: a table of counts, its information, and where entries
-are asked for, that divided by log2 min(k, l). ``fast`` allows a compiled kernel a search whose time
-depends on the data; the result is the same, so here it is not used.
+Each entry is counted and searched separately: a table of counts, its information and, for
+entries, that divided by log2 min(k, l). ``fast`` lets a compiled kernel use a search whose time
+depends on the data; the result is the same, so ``fast`` is ignored here.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ def entries(
     ----------
     left, right : (columns, masters), named
         Variables cut both ways. ``columns.parts[v, g]``: the part of each record of variable v in
-        the common refinement of the columns of group g; ``columns.sizes[v, g]``: how many parts;
-        the columns of step i are ``edges[v, offsets[v, i] : offsets[v, i + 1]]``, in such parts.
-        ``masters.parts`` and ``masters.sizes``: likewise for the master of each group.
+        the common refinement of the columns of group g; ``columns.sizes[v, g]``: the number of
+        parts; the columns of step i are ``edges[v, offsets[v, i] : offsets[v, i + 1]]``, counted
+        in these parts. ``masters.parts`` and ``masters.sizes``: the same for each group's master.
     pairs : (pairs, 2)
-        Which of the left and which of the right variables to search: first with the columns of
-        the left and the master of the right one, then the other way round.
+        Which left and which right variables to search: first with the columns of the left and
+        the master of the right one, then the other way round.
     starts : ndarray
         Group g has the steps ``starts[g]`` to ``starts[g + 1] - 1``.
     k_max : ndarray
-        The most rows of each step, at least 2; what lies above is 0.
+        The most rows of each step, at least 2; entries above are 0.
     xlogx : ndarray
         The table of f.
     fast : bool
-        Not used here: see the module.
+        Ignored; see the module's docstring.
     """
     bits = np.zeros((2, len(pairs), k_max.size, k_max.max() + 1))
     for pair, (x, y) in enumerate(pairs):
@@ -66,7 +66,7 @@ def largest(
 ) -> Floats:
     """Return the largest normalised entry of each pair.
 
-    All but ``logs`` is as for `entries`; ``logs[k]`` normalises an entry of k rows.
+    Arguments are those of `entries`, and ``logs[k]``, which normalises an entry of k rows.
     """
     bits = entries(left, right, pairs, starts, k_max, xlogx, True)
     normalised = bits[..., 2:] / logs[2 : bits.shape[-1]]
@@ -75,10 +75,10 @@ def largest(
 
 
 def tabled(tables: Edges, x: Any, y: Any, starts: Edges, k_max: Edges, xlogx: Floats) -> Floats:
-    """Return what `entries` does, for tables of counts [table, x part, y part].
+    """Return the result of `entries` for tables of counts [table, x part, y part].
 
-    ``x.edges[x.offsets[i] : x.offsets[i + 1]]`` is a partition, in parts of the tables: the columns
-    of every step come first, then the master of every group. So for ``y``.
+    ``x.edges[x.offsets[i] : x.offsets[i + 1]]`` is a partition, counted in parts of the tables: the
+    columns of every step come first, then the master of every group. ``y`` is alike.
     """
     bits = np.zeros((2, len(tables), k_max.size, k_max.max() + 1))
     for orientation, fixed, free in ((0, x, y), (1, y, x)):
@@ -96,13 +96,13 @@ def tabled(tables: Edges, x: Any, y: Any, starts: Edges, k_max: Edges, xlogx: Fl
 def equi(x: Any, y: Any, plan: Any, logs: Floats, xlogx: Floats, fast: bool) -> Floats:
     """Return the entries [orientation, rows of y - 2, columns of x - 2] of MICe for one pair.
 
-    Entries that no step has are NaN.
+    Entries that no step fills are NaN.
 
     Parameters
     ----------
     x, y : (atoms, ends, slack)
-        The rank of each record; the records before each rank, and all; and the rule by which the
-        axis is cut (`equipartition`).
+        The rank of each record; the number of records before each rank, and of all; and the rule
+        by which the axis is cut (`equipartition`).
     plan : (columns, masters, order, starts, each, rows)
         Steps grouped by master: the columns and rows of each step and the master of each group.
         Step i of the groups is number ``order[i]``, and group g has ``starts[g]`` to
@@ -112,7 +112,7 @@ def equi(x: Any, y: Any, plan: Any, logs: Floats, xlogx: Floats, fast: bool) -> 
     xlogx : ndarray
         The table of f.
     fast : bool
-        Not used here: see the module.
+        Ignored; see the module's docstring.
     """
     columns, masters, order, starts, _, rows = plan
     found = np.full((2, order.size, order.size), np.nan)
@@ -130,15 +130,15 @@ def clumped(
 ) -> Floats:
     """Return the entries [orientation, pair, rows of y - 2, columns of x - 2] with clumps.
 
-    A master begins from clumps, runs of neighbouring atoms in one and the same column, merged into
-    so many superclumps at most (Reshef et al. 2011); so it depends on the columns. Entries that no
-    step has are NaN.
+    A master starts from clumps, runs of neighbouring atoms in the same column, and merges them into
+    a limited number of superclumps (Reshef et al. 2011); so it depends on the columns. Entries that
+    no step fills are NaN.
 
     Parameters
     ----------
     axes : (atoms, order, ends, sizes)
         ``atoms[v, record]``: the rank of a record of variable v; ``order[v]`` sorts its records;
-        ``ends[v, : sizes[v] + 1]``: the records before each rank, and all.
+        ``ends[v, : sizes[v] + 1]``: the number of records before each rank, and of all.
     pairs : (pairs, 2)
         The variables x and y of each.
     plan : (3, steps)
@@ -146,7 +146,7 @@ def clumped(
     logs, xlogx
         As for `equi`.
     occupied : bool
-        Whether an entry is normalised by columns that ties have left, as minepy does it.
+        Whether entries are normalised by the columns that ties leave, as in minepy.
     """
     atoms, _, ends, sizes = axes
     found = np.full((2, len(pairs), plan.shape[1], plan.shape[1]), np.nan)
@@ -164,9 +164,9 @@ def clumped(
 
 
 def smallest_best(matrix: Floats, tie: float) -> tuple[int, int]:
-    """Return (k, l) of the largest entry; of those within ``tie`` of it the fewest cells.
+    """Return (k, l) of the largest entry; among those within ``tie`` of it, the fewest cells.
 
-    Of as many cells the fewest rows.
+    Among those with equally many cells, the fewest rows.
     """
     sizes = np.argwhere(matrix >= np.nanmax(matrix) - tie) + 2
     k, l = sizes[np.argmin(sizes.prod(axis=1))].tolist()
@@ -174,20 +174,20 @@ def smallest_best(matrix: Floats, tie: float) -> tuple[int, int]:
 
 
 def _grouped(starts: Edges) -> Iterator[tuple[int, int]]:
-    """Yield every step, with its group before it."""
+    """Yield every step, preceded by its group."""
     for g, (first, end) in enumerate(pairwise(starts.tolist())):
         for i in range(first, end):
             yield g, i
 
 
 def _master(axis: Any, size: int) -> Edges:
-    """Cut an axis as finely as ``size`` allows: every atom alone where there are no more."""
+    """Cut an axis into ``size`` parts, or into single atoms if there are no more than ``size``."""
     _, ends, slack = axis
     return np.arange(ends.size) if ends.size - 1 <= size else equipartition(ends, size, slack)
 
 
 def _merged(tables: Edges, edges: Edges, axis: int) -> Edges:
-    """Add up the parts of tables between each two edges."""
+    """Add up the parts of tables between neighbouring edges."""
     widths = [(0, 0)] * tables.ndim
     widths[axis] = (1, 0)
     cumulative = np.pad(tables.cumsum(axis=axis), widths)
@@ -195,6 +195,6 @@ def _merged(tables: Edges, edges: Edges, axis: int) -> Edges:
 
 
 def _normalised(bits: Floats, logs: Floats, columns: int) -> Floats:
-    """Return the entries of 2 rows and more; rounding may leave [0, 1] by a last unit."""
+    """Return the entries from 2 rows on; rounding can exceed [0, 1] in the last place."""
     entries: Floats = bits[2:] / logs[np.minimum(np.arange(2, bits.size), columns)]
     return np.clip(entries, 0.0, 1.0)

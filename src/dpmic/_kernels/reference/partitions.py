@@ -1,4 +1,4 @@
-"""Cutting an axis of weighted atoms into parts.
+"""Cut an axis of weighted atoms into parts.
 
 An atom is the smallest piece of an axis that no grid splits. A partition is the array of its
 edges: part i holds the atoms ``edges[i]`` to ``edges[i + 1] - 1``.
@@ -15,23 +15,24 @@ Parts = NDArray[np.int32]
 
 
 def order(values: Floats) -> Edges:
-    """Return what sorts values along the last axis, equal ones in the order they came in."""
+    """Return the order that sorts values along the last axis, keeping the order of ties."""
     return np.argsort(values, axis=-1, kind="stable")
 
 
 def ranks(values: Floats, order: Edges) -> tuple[Parts, Floats, Edges]:
-    """Return the rank of each value, equal ones sharing theirs, the cuts below and ``ends``.
+    """Return the rank of each value, the cuts below, and ``ends``; equal values share a rank.
 
-    ``order`` sorts the values; ``ends`` are the records before each distinct value, and all.
+    ``order`` sorts the values; ``ends`` is the number of records before each distinct value, and
+    of all.
     """
     atoms, ends = _rank(values, order)
     return atoms, between(values[order[ends[:-1]]]), ends
 
 
 def rank_rows(table: Floats, order: Edges) -> tuple[Parts, Edges, Edges]:
-    """Return ranks and ``ends`` of each row of a table, and how many ranks each has.
+    """Return the ranks and ``ends`` of each row of a table, and each row's number of ranks.
 
-    Row v has ``ends[v, : sizes[v] + 1]``; what follows has no meaning.
+    Row v uses ``ends[v, : sizes[v] + 1]``; the rest is undefined.
     """
     rows, n = table.shape
     atoms, ends = np.empty((rows, n), np.int32), np.zeros((rows, n + 1), np.int64)
@@ -44,7 +45,7 @@ def rank_rows(table: Floats, order: Edges) -> tuple[Parts, Edges, Edges]:
 
 
 def _rank(values: Floats, order: Edges) -> tuple[Parts, Edges]:
-    """Return the rank of each value, and the records before each rank, and all."""
+    """Return the rank of each value, and the number of records before each rank, and of all."""
     ascending = values[order]
     begins = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
     ends = np.concatenate(([0], begins, [values.size]))
@@ -54,15 +55,15 @@ def _rank(values: Floats, order: Edges) -> tuple[Parts, Edges]:
 
 
 def part_of(edges: Edges) -> Parts:
-    """Return the part that each atom lies in."""
+    """Return the part of each atom."""
     return np.repeat(np.arange(edges.size - 1, dtype=np.int32), np.diff(edges))
 
 
 def between(values: Floats) -> Floats:
-    """Return, for each sorted value, a cut above the one before and not above itself.
+    """Return, for each sorted value, a cut above the value before it and not above itself.
 
-    Half of each is added up, since the sum of two large values may overflow; where no float
-    lies between two neighbours the upper one is the cut, and between equal ones there is none.
+    Halves are added, since the sum of two large values may overflow. If no float is between two
+    neighbours, the upper one is the cut; between equal values there is no cut.
     """
     low, high = values[:-1], values[1:]
     with np.errstate(invalid="ignore"):  # between the two infinities
@@ -76,20 +77,21 @@ def between(values: Floats) -> Floats:
 def equipartition(ends: Edges, size: int, slack: int) -> Edges:
     """Cut into at most ``size`` parts of nearly equal weight, never splitting an atom.
 
-    ``ends`` are the cumulative weights of the atoms, from 0. Target cuts are evenly spaced. A
-    part closes before the first atom whose end is no nearer to the target cut than its
-    beginning; where that is ``slack`` records or more away, what is left is spaced anew.
+    ``ends`` are the cumulative weights of the atoms, starting with 0. Target cuts are evenly
+    spaced. A part closes before the first atom whose end is no nearer to the target cut than its
+    beginning. If that is ``slack`` records or more from the target, the remaining cuts are spaced
+    again.
 
-    With slack = 1 only ties move the other cuts: without them cut j is j n / size, rounded, so
-    a partition into a multiple of ``size`` refines it. With slack = 0 every cut is spaced
-    anew, the rule of Reshef et al. 2011, whose rounding adds up from cut to cut.
+    With slack = 1 only ties move the other cuts: without ties cut j is j n / size, rounded, so a
+    partition into a multiple of ``size`` refines it. With slack = 0 every cut is spaced again, the
+    rule of Reshef et al. 2011, whose rounding errors add up from cut to cut.
     """
     atoms, n, size = ends.size - 1, int(ends[-1]), int(size)
-    # |end - target| >= |begin - target| iff begin + end >= 2 target.
+    # |end - target| >= |begin - target| if and only if begin + end >= 2 target.
     doubled = ends[:-1] + ends[1:]
     edges = [0]
-    anew = 0  # the part from which, and
-    base = 0  # the weight after which, cuts are evenly spaced
+    anew = 0  # the part from which cuts are evenly spaced, and
+    base = 0  # the weight before it
     while edges[-1] < atoms:
         # The target cut is base + share / spaced; integers decide everything exactly.
         spaced = size - anew
@@ -105,7 +107,7 @@ def equipartition(ends: Edges, size: int, slack: int) -> Edges:
 def equipartitions(ends: Edges, sizes: Edges, slack: int, finest: bool) -> tuple[Edges, Edges]:
     """Cut into several numbers of parts: partition i has edges[offsets[i] : offsets[i + 1]].
 
-    With ``finest`` every atom is a part of its own where there are no more atoms than parts.
+    With ``finest`` every atom is a part if there are no more atoms than parts.
     """
     partitions = [
         np.arange(ends.size)

@@ -4,14 +4,14 @@ Let a_ij be the counts of a grid, r_i and c_j its row and column sums, f(m) = m 
 
     n I = sum_ij f(a_ij) - sum_i f(r_i) - sum_j f(c_j) + f(n),
 
-so with the columns fixed the information is a sum over rows: a row made of the master rows
-s .. t - 1 adds w(s, t) = sum_j f(C[j, t] - C[j, s]) - f(T[t] - T[s]), with C the cumulative
+so with fixed columns the information is a sum over rows. A row made of the master rows
+s .. t - 1 adds w(s, t) = sum_j f(C[j, t] - C[j, s]) - f(T[t] - T[s]), where C are the cumulative
 counts of column j and T the cumulative row sums. OptimizeAxis (Reshef et al. 2011) is then
 best[k, t] = max over s of best[k - 1, s] + w(s, t).
 
-Floats are added in the order in which they stand here: first -f of the row, then column after
-column. Any other search that does so returns bit-identical floats. ``xlogx`` is the table of f, or
-None where counts are too large for one: then f is computed of those that occur.
+Floats are added in the order written here: first -f of the row, then column after column. Any
+other search that does the same is bit-identical. ``xlogx`` is the table of f, or None if counts are
+too large for one; then f is computed for those that occur.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Edges = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 AT_ONCE = 2**18
-"""Sums w(s, t) of several tables that are held at a time: 2 MB, near to the processor."""
+"""Sums w(s, t) of several tables in memory at a time: 2 MB, so that they stay in the cache."""
 
 
 def f(m: Counts | int) -> Floats:
@@ -37,7 +37,7 @@ def f(m: Counts | int) -> Floats:
 def information(counts: Counts, k_max: int, xlogx: Floats | None) -> Floats:
     """Return the largest mutual information, in bits, for each number of rows up to k_max.
 
-    A grid may have empty rows, so more rows than the master has are worth what all of it is.
+    A grid may have empty rows, so with more rows than the master has, the value stays the same.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def information(counts: Counts, k_max: int, xlogx: Floats | None) -> Floats:
     k_max : int
         The most rows, at least 2. Entries 0 and 1 of the result are 0.
     xlogx : ndarray or None
-        The table of f, up to the number of records; None: f is computed.
+        The table of f, up to the number of records; if None, f is computed.
     """
     bits: Floats = informations(counts[None], k_max, xlogx)[0]
     return bits
@@ -55,7 +55,7 @@ def information(counts: Counts, k_max: int, xlogx: Floats | None) -> Floats:
 def informations(tables: Counts, k_max: int, xlogx: Floats | None) -> Floats:
     """Return the information [table, number of rows] of each of many tables.
 
-    Empty tables, which noise can make, carry none.
+    Noise can make tables empty; their information is 0.
     """
     size, _, rows = tables.shape
     bits = np.zeros((size, k_max + 1))
@@ -71,7 +71,7 @@ def informations(tables: Counts, k_max: int, xlogx: Floats | None) -> Floats:
 def trace(counts: Counts, k: int, xlogx: Floats | None) -> Edges:
     """Return the edges, in master rows, of the best partition into k rows.
 
-    Of equally good ones that whose last row begins first, then the one before, and so on.
+    Among equally good ones, the last row begins as early as possible, then the row before it.
     """
     rows, w = counts.shape[1], _row_sums(counts[None], xlogx)
     k = min(k, rows)
@@ -84,7 +84,7 @@ def trace(counts: Counts, k: int, xlogx: Floats | None) -> Edges:
 
 
 def _informations(tables: Counts, k_max: int, xlogx: Floats | None) -> Floats:
-    """Return the information [table, k - 2] of as many tables as can be held."""
+    """Return the information [table, k - 2] of as many tables as fit in memory."""
     rows = tables.shape[2]
     best = _search(_row_sums(tables, xlogx), min(k_max, rows))
     n = tables.sum(axis=(1, 2))
@@ -102,7 +102,7 @@ def _look_up(m: Counts, xlogx: Floats | None) -> Floats:
 
 
 def _row_sums(tables: Counts, xlogx: Floats | None) -> Floats:
-    """Return w[table, s, t], what a row made of the master rows s .. t - 1 adds; -inf for none."""
+    """Return w[table, s, t], the sum that the row s .. t - 1 of master rows adds; -inf if empty."""
     size, columns, rows = tables.shape
     cumulative = np.zeros((columns, size, rows + 1), np.int64)
     np.cumsum(tables.swapaxes(0, 1), axis=2, out=cumulative[:, :, 1:])
@@ -118,7 +118,7 @@ def _row_sums(tables: Counts, xlogx: Floats | None) -> Floats:
 
 
 def _search(w: Floats, k_max: int) -> Floats:
-    """Return best[k, table, t]: the most that k rows of the first t master rows can add up to."""
+    """Return best[k, table, t]: the largest sum of k rows over the first t master rows."""
     best = np.full((k_max + 1, *w.shape[:2]), -np.inf)
     best[0, :, 0] = 0.0
     for k in range(1, k_max + 1):

@@ -1,10 +1,10 @@
-"""A drop-in for minepy 1.2: the same names, defaults, return shapes and numbers.
+"""A drop-in for minepy 1.2, with the same names, defaults, return shapes and numbers.
 
 Change ``from minepy import MINE`` to ``from dpmic.compat.minepy import MINE``. Data are read as
-minepy reads them, by numpy's conversion to float64. What differs, on purpose: where minepy's
-number depends on the order of the samples (NaN) or on memory that is not its own (B below 4),
-there is an error; where it is defined but means nothing, a ``RuntimeWarning``; ``gmic(0)`` is the
-geometric mean.
+minepy reads them, by numpy's conversion to float64. It differs on purpose in three cases. If
+minepy's number depends on the order of the samples (NaN) or on memory outside its arrays (B below
+4), there is an error. If a number is defined but meaningless, there is a ``RuntimeWarning``. And
+``gmic(0)`` is the geometric mean.
 """
 
 from dpmic.compat.minepy.mine import MINE, cstats, pstats
@@ -12,4 +12,4 @@ from dpmic.compat.minepy.mine import MINE, cstats, pstats
 __all__ = ["MINE", "cstats", "pstats"]
 
 __version__ = "1.2.6"
-"""Of the minepy whose numbers these are, for scripts that ask; ours is ``dpmic.__version__``."""
+"""The minepy version whose numbers these are, for scripts that check it."""

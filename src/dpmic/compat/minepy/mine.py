@@ -1,4 +1,4 @@
-"""The functions of the drop-in, where scripts that import from ``minepy.mine`` look for them."""
+"""The drop-in's functions, in the module where scripts import them from ``minepy.mine``."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Floats = NDArray[np.float64]
 Estimator = Literal["mic_approx", "mic_e"]
 
 NOT_A_TIME = -(2.0**63)
-"""What numpy makes of a missing date."""
+"""What numpy converts a missing date to."""
 
 AT_ONCE = 2**18
-"""Entries of matrices that are searched in one call: 4 MB, and about a second."""
+"""Matrix entries that are searched in one call: 4 MB, and about a second."""
 
 CALLER = 4
-"""The ``stacklevel`` of warnings: each is two calls below what the user called."""
+"""The ``stacklevel`` of warnings: all are raised two calls below the user's call."""
 
 
 class InputTypeError(InputError, TypeError):
-    """The data have a type that float64 is not made of; minepy raises a TypeError."""
+    """The data have a type that cannot become float64; minepy raises a TypeError."""
 
 
 class ParameterTypeError(ParameterError, TypeError):
@@ -49,7 +49,7 @@ class EstimatorError(ParameterError, KeyError):
 
 @dataclass(frozen=True, eq=False)
 class _Matrix(MineStatistics):
-    """A matrix, and what is read off it."""
+    """A matrix, and its summaries."""
 
     matrix: Floats
 
@@ -60,9 +60,11 @@ class MINE:
     Parameters
     ----------
     alpha : float
-        In (0, 1]: B = max(n ** alpha, 4). At least 4: B = min(alpha, n); ``inf`` is n.
+        Up to 1, an exponent: B = max(n ** alpha, 4). From 4 on, a number of cells:
+        B = min(alpha, n); ``inf`` means n.
     c : float
-        At most c * floor(B / l) clumps for l fixed parts; above 0. ``inf`` merges none.
+        The clump factor, above 0: at most c * floor(B / l) clumps for l fixed parts. ``inf``
+        merges none.
     est : {"mic_approx", "mic_e"}
         The characteristic matrix of 2011 or the equicharacteristic matrix of 2016.
 
@@ -97,7 +99,7 @@ class MINE:
         self._score = _Matrix(matrices[0])
 
     def computed(self) -> bool:
-        """Return whether there is a matrix."""
+        """Return whether a score was computed."""
         return self._score is not None
 
     def mic(self) -> float:
@@ -114,7 +116,7 @@ class MINE:
 
     def mcn(self, eps: float = 0) -> float:
         """Return the Minimum Cell Number, log2 of the cells needed for (1 - eps) MIC."""
-        return self._computed().mcn(min(_real(eps, "eps"), 1.0))  # above 1 every grid will do
+        return self._computed().mcn(min(_real(eps, "eps"), 1.0))  # above 1 any grid qualifies
 
     def mcn_general(self) -> float:
         """Return the Minimum Cell Number with eps = 1 - MIC."""
@@ -125,20 +127,20 @@ class MINE:
         return self._computed().gmic(_real(p, "p"))
 
     def tic(self, norm: bool = False) -> float:
-        """Return the Total Information Coefficient, divided by the entries with ``norm``."""
+        """Return the Total Information Coefficient; with ``norm``, divided by the entries."""
         return self._computed().tic(normalised=norm)
 
     def get_score(self) -> list[Floats]:
         """Return the matrix as a list of rows.
 
-        ``M[i][j]`` is for i + 2 parts of y and j + 2 parts of x: that is what minepy returns,
-        although its documentation has it the other way round.
+        ``M[i][j]`` is for i + 2 parts of y and j + 2 parts of x. That is what minepy returns,
+        although its documentation says the opposite.
         """
         return [row[~np.isnan(row)] for row in self._computed().matrix]
 
     def _computed(self) -> _Matrix:
         if self._score is None:
-            raise InputError("MINE", "no score computed", "call compute_score(x, y) first")
+            raise InputError("MINE", "no score was computed", "call compute_score(x, y) first")
         return self._score
 
     def _matrices(self, table: Floats, pairs: NDArray[np.int64]) -> Iterator[Floats]:
@@ -150,13 +152,13 @@ class MINE:
         size, axes = max(AT_ONCE // len(plan) ** 2, 1), RankedAxes.ranked(table)
         parts = (pairs[first : first + size] for first in range(0, len(pairs), size))
         found = (clumped_entries(axes, part, plan, occupied=True) for part in parts)
-        # On the diagonal minepy keeps what it finds last: the value with x fixed.
+        # On the diagonal minepy keeps the last value found, that with x fixed.
         return (
             np.fmax(*own) if approx else np.where(np.isnan(own[0]), own[1], own[0]) for own in found
         )
 
     def _limits(self, n: int) -> Limits:
-        """Return how far n samples are searched; more than n clumps there never are."""
+        """Return the size of the search of n samples; there are never more than n clumps."""
         B = min(self._alpha, n) if self._alpha >= 4 else max(n**self._alpha, 4.0)
         c = min(self._c, n)
         if n == 0:
@@ -165,11 +167,11 @@ class MINE:
             reason = f"B = {B:g} cells, and the smallest grid has 4"
             raise InputError(self._given(n), reason, "pass alpha=0.6, or at least 4 samples")
         if B > MAX_B or min(c * B / 2, n) > MAX_MASTER:
-            reason = f"over {MAX_B} cells or {MAX_MASTER} clumps a search takes hours"
+            reason = f"a search over more than {MAX_B} cells or {MAX_MASTER} clumps takes hours"
             remedy = "pass a smaller alpha" if B > MAX_B else "pass a smaller alpha or c"
             raise ParameterError(self._given(n), f"B = {B:.6g}, and {reason}", remedy)
         if n < LEAST_RECORDS:
-            text = f"n = {n}: the score of fewer than {LEAST_RECORDS} samples means nothing"
+            text = f"n = {n}: a score of fewer than {LEAST_RECORDS} samples is meaningless"
             warnings.warn(text, RuntimeWarning, stacklevel=CALLER)
         return Limits(B, c, "minepy")
 
@@ -180,7 +182,7 @@ class MINE:
 def pstats(
     X: ArrayLike, alpha: float = 0.6, c: float = 15, est: Estimator = "mic_approx"
 ) -> tuple[Floats, Floats]:
-    """Return MIC and normalised TIC of every pair of rows of X, condensed.
+    """Return MIC and normalised TIC of every pair of rows of X, in condensed form.
 
     The pair (i, j), i < j, of m rows is at m * i - i * (i + 1) / 2 - i - 1 + j.
     """
@@ -198,7 +200,7 @@ def cstats(
         raise InputError(
             "X, Y",
             f"shape mismatch: X has {left.shape[1]} samples and Y has {right.shape[1]}",
-            "pass a column for each sample, the same samples in both",
+            "pass one column per sample, with the same samples in both",
         )
     shape = len(left), len(right)
     i, j = np.indices(shape).reshape(2, -1)
@@ -220,8 +222,8 @@ def _pair(x: Any, y: Any) -> Floats:
 
 
 def _table(table: Any, name: str) -> Floats:
-    """Read a table with a row for each variable, into a new array."""
-    # A frame is iterated by its columns, and its rows are the variables.
+    """Read a table with one row per variable into a new array."""
+    # Iterating over a frame gives its columns, but here its rows are the variables.
     rows = table if isinstance(table, list | tuple | np.ndarray) else np.asarray(table)
     return np.array(_floats(rows, name, ndim=2), order="C")
 
@@ -233,21 +235,21 @@ def _nullable(values: Any) -> bool:
 
 
 def _floats(values: Any, name: str, *, ndim: int) -> Floats:
-    """Convert data as minepy does; warn where they are then not what was meant."""
+    """Convert data as minepy does; warn if the result is not what the user meant."""
     if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == ndim:
         given: Floats = values
-        if not np.isnan(given).any():  # then there is nothing to convert, or to doubt
+        if not np.isnan(given).any():  # otherwise look for missing values below
             return given
     try:
-        # Older versions of pandas convert nullable numbers with gaps only so.
+        # Older versions of pandas convert nullable numbers with missing values only like this.
         plain = values.to_numpy(np.float64, na_value=np.nan) if _nullable(values) else values
         floats = np.ascontiguousarray(plain, np.float64)
     except TypeError as error:
-        remedy = f"drop what is missing, and pass dates as np.array({name}, 'datetime64[us]')"
-        raise InputTypeError(name, f"it has no float64 values ({error})", remedy) from None
+        remedy = f"drop missing values, and pass dates as np.array({name}, 'datetime64[us]')"
+        raise InputTypeError(name, f"it cannot become float64 ({error})", remedy) from None
     except (ValueError, OverflowError) as error:
-        remedy = "pass numbers, codes in place of text, and rows of one length"
-        raise InputError(name, f"it has no float64 values ({error})", remedy) from None
+        remedy = "pass numbers, codes instead of text, and rows of equal length"
+        raise InputError(name, f"it cannot become float64 ({error})", remedy) from None
     if floats.ndim != ndim:
         raise _wrong_shape(name, floats.shape, ndim)
     _refuse_missing(values, floats, name)
@@ -257,7 +259,7 @@ def _floats(values: Any, name: str, *, ndim: int) -> Floats:
 
 
 def _refuse_missing(values: Any, floats: Floats, name: str) -> None:
-    """Refuse missing values; the remedy has the code that finds the others."""
+    """Refuse missing values; the remedy shows the code that selects the others."""
     missing: Any = np.isnan(floats)
     present = f"~np.isnan(np.asarray({name}, float))"
     if _nullable(values):
@@ -276,32 +278,32 @@ def _refuse_missing(values: Any, floats: Floats, name: str) -> None:
 
 
 def _dates(values: Any) -> bool:
-    """Return whether values are dates; those with a time zone are objects to numpy."""
+    """Return whether values are dates; numpy holds those with a time zone as objects."""
     kinds = np.asarray(values).dtype.kind, getattr(getattr(values, "dtype", None), "kind", None)
     return not {"m", "M"}.isdisjoint(kinds)
 
 
 def _wrong_shape(name: str, shape: tuple[int, ...], ndim: int) -> InputError:
     if ndim == 2:
-        reason = "two dimensions are needed: a row for each variable, a column for each sample"
+        reason = "it must have two dimensions: one row per variable, one column per sample"
         remedy = f"pass np.reshape({name}, (1, -1)) for a single variable"
     else:
-        reason = "one dimension is needed: a value for each sample"
+        reason = "it must have one dimension, with one value per sample"
         remedy = f"pass np.ravel({name})" if max(shape) == math.prod(shape) else "pass one variable"
     return InputError(f"{name} has shape {shape}", reason, remedy)
 
 
 def _doubts(values: Any, floats: Floats) -> Iterator[str]:
-    """Yield why floats are not what was meant."""
+    """Yield reasons why the floats may not be what the user meant."""
     if np.ma.is_masked(values):
-        yield "as in minepy, values below the mask are scored; drop those samples first"
+        yield "as in minepy, masked values are scored; drop those samples first"
     rows = zip(values, floats, strict=True) if floats.ndim == 2 else [(values, floats)]
     if any(np.any(np.abs(row) > 2**53) and _merged(given, row) for given, row in rows):
         yield "as in minepy, numbers beyond 2**53 are rounded, and some become ties; pass ranks"
 
 
 def _merged(values: Any, floats: Floats) -> bool:
-    """Return whether values differ that are the same as float64."""
+    """Return whether distinct values become equal as float64."""
     return floats.size > 1 and len(set(values)) > np.unique(floats).size
 
 
@@ -316,7 +318,7 @@ def _mic_and_tic(matrices: Iterator[Floats]) -> tuple[Floats, Floats]:
 def _real(value: Any, name: str) -> float:
     """Return a number."""
     try:
-        number = math.fsum([value])  # float() would read text too
+        number = math.fsum([value])  # float() would also accept text
     except TypeError:
         reason, remedy = f"{name} must be a real number", f"pass a number for {name}"
         raise ParameterTypeError(f"{name} = {safe_repr(value)}", reason, remedy) from None
