@@ -49,7 +49,7 @@ def test_the_steps_write_a_job_file_that_the_command_line_takes(begun, tmp_path)
     assert job.check() == ()
     assert (job.ask, job.get("privacy", "epsilon")) == ("one pair", 0.5)
     assert job.get("privacy", "person") == "patient"
-    assert "# Take a # away to use a line." in job.text  # its comments stay
+    assert 'Replace every "?" below' in job.text  # its comments stay
     assert dpmic.Ledger(tmp_path / "visits.ledger").total == 3
 
 
@@ -81,7 +81,7 @@ def test_a_page_that_lacks_something_says_so_and_stays(begun):
 
 def test_values_that_cannot_be_used_are_sentences(begun):
     shown = begun.post("/protect", {"unit": "one", "people": "many"})
-    assert "'many': it is not a whole number" in shown.alerts
+    assert "'many': it is not an integer" in shown.alerts
     own = {"name-0": "age", "kind-0": "bounds", "low-0": "120", "high-0": "0", "rule": "refuse"}
     assert "age" in begun.post("/columns", own).alerts
     assert "it is not a number" in begun.post("/epsilon", {"epsilon": "much"}).alerts
@@ -92,7 +92,7 @@ def test_values_that_cannot_be_used_are_sentences(begun):
 def test_an_unusable_text_of_the_job_is_refused_and_the_old_one_stays(begun):
     before = begun.session.text
     shown = begun.post("/job", {"text": "[data\nfile = 1"})
-    assert "it is not TOML" in shown.alerts
+    assert "it is not valid TOML" in shown.alerts
     assert begun.session.text == before
 
 
@@ -125,7 +125,7 @@ def test_the_plan_is_that_of_the_records_that_surely_count(begun):
         begun.post("/job", {"text": text.replace("people = 300", "people = 5000")})
         shown = begun.get("/plan?epsilon=1").text
         drawn = re.search(r"noise of a value.*?'number'>([\d.]+)<", shown, re.DOTALL)[1]
-        said = re.search(r"95% of values are within ([\d.]+)", shown)[1]
+        said = re.search(r"within ([\d.]+) of the exact score", shown)[1]
         assert drawn == said
 
 
@@ -144,9 +144,9 @@ def test_a_wrong_file_is_a_sentence(tmp_path):
     assert "there is no such file" in opened.post("/file", {"file": "nowhere.csv"}).alerts
     assert "it has no name" in opened.post("/file", {"file": " "}).alerts
     (tmp_path / "notes.pdf").write_bytes(b"%PDF")
-    assert "the ending '.pdf' is not known" in opened.post("/file", {"file": "notes.pdf"}).alerts
+    assert "its ending '.pdf' is unknown" in opened.post("/file", {"file": "notes.pdf"}).alerts
     (tmp_path / "broken.dpmic.toml").write_text("[data")
-    assert "it is not TOML" in opened.post("/file", {"file": "broken.dpmic.toml"}).alerts
+    assert "it is not valid TOML" in opened.post("/file", {"file": "broken.dpmic.toml"}).alerts
     assert opened.get("/protect").header("location") == "/"
 
 

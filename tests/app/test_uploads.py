@@ -66,7 +66,7 @@ def test_what_says_that_it_is_too_large_is_not_read(opened):
     shown = opened.upload("visits.csv", b"x", content_length=str(500 * 2**20))
     assert shown.status == 413
     assert "500 MiB" in shown.alerts
-    assert "write the place of the file" in shown.alerts
+    assert "give the path of the file" in shown.alerts
     assert len(list(opened.unread)) == 1  # nothing was received
 
 
@@ -79,7 +79,7 @@ def test_what_does_not_say_it_is_counted(opened, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("t.xlsx", "cannot be read from memory"), ("", "no file was chosen")]
+    ("name", "words"), [("t.xlsx", "cannot be uploaded"), ("", "no file was chosen")]
 )
 def test_what_cannot_be_taken_is_a_sentence(opened, name, words):
     assert words in opened.upload(name, b"x").alerts

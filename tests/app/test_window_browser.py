@@ -128,8 +128,8 @@ def save(page):
 
 
 def protect(page):
-    page.get_by_label("A column names the person").check()
-    page.get_by_label("The column that tells people apart").select_option("patient")
+    page.get_by_label("A column identifies the person").check()
+    page.get_by_label("Column that identifies people").select_option("patient")
     page.get_by_label("About how many people").fill(str(PEOPLE))
     save(page)
 
@@ -141,18 +141,18 @@ def columns(page):
         own = page.locator("fieldset.column").filter(has=page.get_by_text(name, exact=True))
         entry = tomllib.loads(f"x = {domain}")["x"]
         if entry == "ignore":
-            own.get_by_label("It has").select_option("ignore")
+            own.get_by_label("Values").select_option("ignore")
         elif "categories" in entry:
-            own.get_by_label("It has").select_option("categories")
-            own.get_by_label("The list").fill(", ".join(entry["categories"]))
+            own.get_by_label("Values").select_option("categories")
+            own.get_by_label("Categories").fill(", ".join(entry["categories"]))
         else:
             dates = isinstance(entry["bounds"][0], datetime.date)
-            own.get_by_label("It has").select_option("dates" if dates else "bounds")
+            own.get_by_label("Values").select_option("dates" if dates else "bounds")
             own.get_by_label("From").fill(str(entry["bounds"][0]))
             own.get_by_label("To").fill(str(entry["bounds"][1]))
     page.get_by_label("The decimal sign").select_option(",")
-    page.get_by_label("What about them?").select_option("drop")
-    page.get_by_label("Share of records").fill("0.7")
+    page.get_by_label("How to treat them").select_option("drop")
+    page.get_by_label("Least share of records").fill("0.7")
     save(page)
 
 
@@ -164,7 +164,7 @@ def question(page):
 
 def epsilon(page):
     page.get_by_label("Epsilon as a number").fill("1.5")
-    page.get_by_label("Make this ledger").fill("3")
+    page.get_by_label("Create this ledger").fill("3")
     save(page)
 
 
@@ -191,7 +191,7 @@ ACTS = (protect, columns, question, epsilon, rehearsal, consent)
 def through(page, acts=ACTS, each=lambda page: None):
     """Go through the steps; ``each`` looks at every one before it is filled in."""
     each(page)
-    page.get_by_role("button", name="Publish about it").click()
+    page.get_by_role("button", name="Publish under").click()
     for act in acts:
         each(page)
         act(page)
@@ -447,7 +447,7 @@ def test_half_a_gigabyte_is_refused_with_a_sentence(serve, visit, tmp_path):
         file.truncate(500 * 2**20)
     served = serve(None)
     page = visit(served, quiet=False)
-    page.get_by_label("Or a file to take into memory").set_input_files(large)
+    page.get_by_label("Or upload a file").set_input_files(large)
     page.get_by_role("button", name="Upload").click()
     page.wait_for_selector("[role=alert]")
     assert "it has 500 MiB, and at most 200 MiB" in page.get_by_role("alert").inner_text()
@@ -460,7 +460,7 @@ def test_an_upload_is_as_good_as_a_file(serve, visit, folder):
     content = (folder / "visits.csv").read_bytes()
     (folder / "visits.csv").unlink()
     file = {"name": "visits.csv", "mimeType": "text/csv", "buffer": content}
-    page.get_by_label("Or a file to take into memory").set_input_files(file)
+    page.get_by_label("Or upload a file").set_input_files(file)
     page.get_by_role("button", name="Upload").click()
     through(page)
     assert page.locator("article").is_visible()
@@ -470,7 +470,7 @@ def test_an_upload_is_as_good_as_a_file(serve, visit, folder):
 def test_without_privacy(serve, visit):
     served = serve()
     page = visit(served)
-    page.get_by_role("button", name="Look at it without privacy").click()
+    page.get_by_role("button", name="Explore without privacy").click()
     page.wait_for_selector("table.matrix")
     page.get_by_label("With").select_option("age")
     page.get_by_role("button", name="Filter").click()
@@ -579,9 +579,9 @@ def test_axe_finds_nothing_and_every_step_fits(serve, visit, scheme, width):
         look(page)
     page.get_by_role("button", name="Start over").click()
     look(page)
-    page.get_by_label("Where it is").fill("visits.csv")
-    page.get_by_role("button", name="Take it").click()
-    page.get_by_role("button", name="Look at it without privacy").click()
+    page.get_by_label("Path on this computer").fill("visits.csv")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_role("button", name="Explore without privacy").click()
     page.wait_for_selector("table.matrix")
     look(page)
     page.locator("table.matrix a").first.click()
@@ -591,7 +591,7 @@ def test_axe_finds_nothing_and_every_step_fits(serve, visit, scheme, width):
 
 def test_the_window_works_without_scripts(serve, visit, folder):
     page = visit(serve(), java_script_enabled=False)
-    page.get_by_role("button", name="Publish about it").click()
+    page.get_by_role("button", name="Publish under").click()
     for act in ACTS[:4]:
         act(page)
     page.get_by_role("button", name="Rehearse").click()

@@ -63,7 +63,7 @@ class TooLargeError(InputError):
 def too_large(what: str, size: int, most: int) -> TooLargeError:
     """Return the refusal of a body."""
     reason = f"it has {size / 2**20:,.0f} MiB, and at most {most / 2**20:,.0f} MiB can be uploaded"
-    remedy = "write the place of the file on this computer instead, which has no limit"
+    remedy = "give the path of the file on this computer instead, which has no limit"
     return TooLargeError(what, reason, remedy)
 
 

@@ -100,7 +100,7 @@ def overview(session: Session, query: dict[str, str]) -> Page:
     scores: Scores = task.result
     body = f"<p class='promise exposed'>{text(EXPOSED)}</p>"
     if scores.left_out:
-        body += paragraphs(f"Left out, since they are hardly variables: {scores.left_out}.")
+        body += paragraphs(f"Left out, because they look like identifiers: {scores.left_out}.")
     body += f"<section><h2>Matrix</h2>{_matrix(scores.pairs)}</section>"
     body += f"<section><h2>Pairs</h2>{_list(scores.pairs, query)}</section>"
     stem = _outcome.stem(session)

@@ -70,8 +70,8 @@ def document(page: Page, session: Session) -> str:
         f"{_navigation(page.place, session)}"
         f"<main id='main'>\n<h1>{text(page.title)}</h1>\n"
         f"{alert(problems)}{note}{page.body}</main>\n"
-        f"<footer><p>dpmic {text(__version__)}, on this computer alone. Nothing on this page comes "
-        "from or goes to a network.</p></footer>\n</body>\n</html>\n"
+        f"<footer><p>dpmic {text(__version__)} runs on this computer. This page uses no "
+        "network.</p></footer>\n</body>\n</html>\n"
     )
 
 

@@ -29,16 +29,18 @@ HEADERS = {
 }
 ENTRY = "/enter"
 NO_TOKEN = (
-    "This window belongs to whoever started it. Open the address that dpmic app printed in the "
-    "terminal."
+    "This window belongs to the person who started it. Open the address that dpmic app printed in "
+    "the terminal."
 )
 USED = (
-    "This address opens the window once. Open the one that dpmic app printed in the terminal. If "
+    "This address works once. Open the one that dpmic app printed in the terminal. If "
     "no window has opened, somebody else may have used it: stop dpmic app with Ctrl-C."
 )
-FOREIGN = "Another page has asked for this, so it was refused. Open the window by its own address."
-HOST = "The window answers at its own address alone, the one that dpmic app printed."
-METHOD = "Pages are read and forms are sent here, and nothing else."
+FOREIGN = (
+    "This request came from another page and was refused. Use the address that dpmic app printed."
+)
+HOST = "This window is reached only by the address that dpmic app printed."
+METHOD = "Only GET and POST requests are answered."
 
 
 @dataclass

@@ -26,7 +26,7 @@ SMALL = "min='0' max='0.25' low='0.05' high='0.15' optimum='0'"
 LARGE = "min='0' max='1' low='0.5' high='0.9' optimum='1'"
 """Bars of chances."""
 
-ENFORCED = "a column that names the person"
+ENFORCED = "a column that identifies the person"
 UNTRACKED = (
     "There is no ledger, so this spending is not tracked, and the result is kept only until this "
     "window is stopped. Name a ledger on the page Epsilon."
@@ -43,8 +43,9 @@ def epsilon(session: Session) -> Page:
     privacy, data = content.get("privacy", {}), content.get("data", {})
     now = privacy.get("epsilon", 1.0)
     slider = (
-        "<div class='field'><label for='slider'>Epsilon: less protects more, with more noise"
-        f"</label><input type='range' id='slider' min='{LEAST}' max='{MOST}' step='{LEAST}' "
+        "<div class='field'><label for='slider'>Epsilon: smaller values protect more, "
+        "and add more noise</label>"
+        f"<input type='range' id='slider' min='{LEAST}' max='{MOST}' step='{LEAST}' "
         f"value='{text(str(now))}' data-plan='/plan' data-number='epsilon'></div>"
     )
     inner = slider + field("epsilon", "Epsilon as a number", now, inputmode="decimal")
@@ -52,13 +53,13 @@ def epsilon(session: Session) -> Page:
     inner += "<fieldset><legend>Ledger</legend>"
     inner += field(
         "ledger",
-        "The file of these people's budget",
+        "Ledger file, with the privacy budget of these people",
         privacy.get("ledger"),
-        hint="one for all that is ever published about them; leave it empty for none",
+        hint="one ledger for everything that is published about them; empty for none",
     )
     inner += field(
         "dataset",
-        "What this data is called in it",
+        "Name of the dataset in the ledger",
         data.get("dataset"),
         hint="corrected or other data needs another name",
     )
@@ -66,9 +67,9 @@ def epsilon(session: Session) -> Page:
     if ledger is not None and not ledger.exists():
         inner += field(
             "total",
-            "Make this ledger, with a total epsilon of",
+            "Create this ledger with a total epsilon of",
             "",
-            hint=f"{ledger.name} is not there yet; its total is fixed once, 3 for example",
+            hint=f"{ledger.name} does not exist yet; its total cannot be changed later",
             inputmode="decimal",
         )
     inner += "</fieldset>"
@@ -104,11 +105,11 @@ def plan(session: Session, written: str) -> str:
         job = Job.of(edited(session.text, {("privacy", "epsilon"): value}), session.path)
         first = [p for p in job.entries.problems if home(p) != "/epsilon"]
         if first:
-            return paragraphs("The plan needs the pages before: something is missing there.")
+            return paragraphs("The plan needs the earlier steps; something is missing there.")
         query, refusal = session.planned(job)
     except DpmicError as error:
         return paragraphs(error.spelled(for_the_file))
-    rows = {"people, about": f"{job.number_of_people():,}", **_about(query)}
+    rows = {"people (about)": f"{job.number_of_people():,}", **_about(query)}
     del rows["n, public"]  # counted later
     rows |= _expected(job, query)
     refused = f"<p class='promise exposed'>{text(refusal)}</p>" if refusal else ""
@@ -222,7 +223,7 @@ def progress(task: Task, place: str) -> str:
     if task.stoppable:
         return body + form(f"{place}/stop", "", "Stop")
     return body + paragraphs(
-        "What has begun to spend is not stopped. You may close this page and come back."
+        "A query that has begun to spend cannot be stopped here. You can close this page."
     )
 
 
@@ -230,8 +231,8 @@ def rehearsal(session: Session) -> Page:
     """Show the report on made-up data."""
     task, title = session.rehearsal, "Rehearsal on made-up data"
     said = paragraphs(
-        "Columns are made up within the bounds and categories of the job; no record is read and "
-        "nothing is spent. The values mean nothing. The noise and the report are those of the job."
+        "The rehearsal makes up columns within the bounds and categories of the job. It reads no "
+        "record and spends nothing. Its values mean nothing; noise and report are real."
     )
     again = form("/rehearsal", "", "Rehearse" if task is None else "Rehearse again")
     if task is None:
@@ -263,7 +264,7 @@ def consent(session: Session) -> Page:
         return Page("/consent", title, progress(task, "/consent"), waiting=True)
     prepare = form("/consent", "", "Read the table and show the plan")
     said = paragraphs(
-        "The table is read now, to count it and to prepare the query. Nothing is spent yet."
+        "This reads the table, counts the records and prepares the query. Nothing is spent yet."
     )
     if session.run is not None and session.run.about == session.text:
         said = "<p><a href='/result'>This job was run: see its result.</a></p>" + said
@@ -314,7 +315,9 @@ def result(session: Session) -> Page:
     body = "<h2>Files</h2>" + downloads(links)
     body += _outcome.inside(_outcome.report(session))
     body += "<section><h2>The same again</h2>"
-    body += code("In a terminal, beside the job file:", commands(session).splitlines()[-1])
+    body += code(
+        "In a terminal, in the folder of the job file:", commands(session).splitlines()[-1]
+    )
     body += code("In Python:", _outcome.script(session)) + "</section>"
     notes = [] if task.about == session.text else ["The job was changed after this was published."]
     return Page("/result", title, body, notes)
@@ -353,5 +356,5 @@ def _history(ledger: Ledger) -> str:
     if not lines:
         return drawn + facts(rows) + paragraphs("Nothing was asked yet.")
     heads = ("time (UTC)", "dataset", "question", "epsilon", "state")
-    shown = listing("Every question, the latest first.", heads, lines)
+    shown = listing("Every query, the latest first.", heads, lines)
     return drawn + facts(rows) + shown

@@ -349,7 +349,7 @@ class Window:
 def start(session: Session) -> Page:
     """Show how to begin: a file, and what is to be done with it."""
     if session.mode:
-        now = f"This window is at work on {session.file or session.path.name}."
+        now = f"This window is working on {session.file or session.path.name}."
         place = "/protect" if session.mode == "private" else "/explore"
         body = paragraphs(now) + f"<p><a href='{place}'>Go on</a></p>"
         body += form("/begin/over", "", "Start over")
@@ -359,21 +359,19 @@ def start(session: Session) -> Page:
         chosen = (
             f"<section><h2>The table: <bdi>{text(session.file)}</bdi></h2>"
             + paragraphs("Only its header was read.")
-            + form("/begin/private", "", "Publish about it under differential privacy")
+            + form("/begin/private", "", "Publish under differential privacy")
             + paragraphs("If nothing in the table is sensitive:")
-            + form("/begin/open", "", "Look at it without privacy", plain=True)
+            + form("/begin/open", "", "Explore without privacy", plain=True)
             + "</section>"
         )
-    place = field(
-        "file", "Where it is on this computer", hint="a table, or a job file (.dpmic.toml)"
-    )
+    place = field("file", "Path on this computer", hint="a table, or a job file (.dpmic.toml)")
     pick = (
-        "<div class='field'><label for='upload'>Or a file to take into memory, at most 200 MiB"
+        "<div class='field'><label for='upload'>Or upload a file, at most 200 MiB"
         "</label><input type='file' id='upload' name='upload' required></div>"
     )
     body = (
         f"{chosen}<section><h2>{'Another file' if chosen else 'Choose a file'}</h2>"
-        f"{form('/file', place, 'Take it', plain=True)}"
+        f"{form('/file', place, 'Open', plain=True)}"
         f"{form('/upload', pick, 'Upload', kind='multipart/form-data', plain=True)}"
         f"{paragraphs('An uploaded file is kept in memory and never stored.')}</section>"
     )

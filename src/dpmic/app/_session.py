@@ -27,7 +27,7 @@ Change = Mapping[tuple[str, str], Any]
 class Prepared:
     """A query that waits for consent, and what will be printed beside its result.
 
-    Whoever consents sends ``nonce`` back, which is good for one run.
+    The form of the page Consent sends ``nonce`` back; it is good for one run.
     """
 
     query: Query[Any]
@@ -249,7 +249,9 @@ class Session:
         if self.run is not None and self.run.state == "running":
             if self.job.at("privacy", "ledger") is None:
                 return "Stopped while publishing. There is no ledger, so count it as spent."
-            return "Stopped while publishing. If it was charged, the same job finishes it for free."
+            return (
+                "Stopped while publishing. If it was charged, the same job finishes it at no cost."
+            )
         return "Stopped."
 
 

@@ -40,34 +40,34 @@ KINDS = {
     UNDECIDED: "choose",
     "bounds": "numbers between",
     "dates": "dates between",
-    "categories": "one of a list",
-    IGNORE: "takes no part",
+    "categories": "categories",
+    IGNORE: "not used",
 }
 RULES = {
     UNDECIDED: "choose",
     "refuse": "no value is missing",
-    "drop": "leave out records that lack a value of the pair",
-    "scatter": "a random value between the bounds stands for each",
-    "fill": "a value that you name for a column stands for each",
+    "drop": "drop the records that lack a value of the pair",
+    "scatter": "replace them by random values between the bounds",
+    "fill": "replace them by a value that you name for each column",
 }
 UNFILLED = ("it is not filled in", "it is missing", "there is no such ledger")
 LABELS = {
     "privacy.person": "what a person is",
     "privacy.epsilon": "epsilon",
-    "privacy.ledger": "the total of the ledger, which is not there yet",
-    "data.dataset": "what the data is called in the ledger",
-    "missing.rule": "what about missing values",
+    "privacy.ledger": "the total of the ledger, which does not exist yet",
+    "data.dataset": "the name of the dataset",
+    "missing.rule": "how to treat missing values",
     "question.ask": "what is to be published",
     "question.top": "how many pairs",
     "question.x": "the first column",
     "question.y": "the second column",
-    "groups.at_least": "how many records each group surely has",
+    "groups.at_least": "the least number of records in each group",
 }
 ASKS = {
     "strongest pairs": "The strongest pairs, and how strong they are",
     "all pairs": "All pairs",
-    "one pair": "One pair: how strong is it",
-    "test": "One pair: are the two columns independent",
+    "one pair": "One pair: how strong is the relation",
+    "test": "One pair: a test of independence",
 }
 
 
@@ -133,21 +133,21 @@ def protect(session: Session) -> Page:
     if not unit and rows is not None:
         unit = "rows"
     names = {"": "choose", **{name: name for name in session.names()}}
-    first = "of each person the first rows count; by default 1"
-    named = select("person", "The column that tells people apart", names, person)
-    named += _number("used", "Rows of a person", rows if person else None, hint=first)
-    most = _number("most", "At most so many rows", None if person else rows)
+    first = "the first rows of each person are used; 1 if left empty"
+    named = select("person", "Column that identifies people", names, person)
+    named += _number("used", "Rows used per person", rows if person else None, hint=first)
+    most = _number("most", "Largest number of rows per person", None if person else rows)
     ways = {
-        "one": ("Each row is another person", ""),
-        "person": ("A column names the person", named),
-        "rows": ("A person has several rows, and no column tells people apart", most),
+        "one": ("Each row is a different person", ""),
+        "person": ("A column identifies the person", named),
+        "rows": ("A person can have several rows, and no column identifies people", most),
     }
     words = "About how many people are there? The plan and the rehearsal need it."
     inner = radios("unit", "What is a person in this table?", ways, unit)
     inner += _number("people", words, _known(data.get("people")))
     said = paragraphs(
-        "Differential privacy protects people: replacing all that counts of one of them barely "
-        "changes how likely any result is. So it must know which rows belong to one person."
+        "Differential privacy protects people: replacing the records of one person barely "
+        "changes how likely any result is. It must know which rows belong to one person."
     )
     body = said + form("/protect", inner, "Save and go on")
     found = lacking(session.job, "/protect")
@@ -190,14 +190,14 @@ def columns(session: Session) -> Page:
     ]
     shares = _number(
         "complete",
-        "Share of records that surely have both values",
+        "Least share of records that have both values",
         missing.get("complete"),
-        hint="for leaving out; 0.8 if you write nothing",
+        hint="0.8 if left empty",
         step="any",
     )
     inner = f"<div class='columns'>{''.join(rows)}</div>"
     inner += "<fieldset><legend>Missing values</legend>"
-    inner += select("rule", "What about them?", RULES, missing.get("rule", "refuse"))
+    inner += select("rule", "How to treat them", RULES, missing.get("rule", "refuse"))
     inner += f"<div class='for-drop'>{shares}</div></fieldset>"
     inner += _written(content.get("data", {}))
     said = paragraphs(FROM_HEADER)
@@ -237,11 +237,12 @@ def _column(place: int, name: str, entry: Any) -> str:
     legend = f"<legend><bdi>{text(name)}</bdi></legend>"
     hidden = f"<input type='hidden' name='name-{place}' value='{text(name)}'>"
     ends = field(f"low-{place}", "From", low) + field(f"high-{place}", "To", high)
+    nominal = field(f"list-{place}", "Categories, separated by commas", listed)
+    filled = field(f"fill-{place}", "Value that replaces missing ones", fill)
     return (
         f"<fieldset class='column'>{legend}{hidden}"
-        f"{select(f'kind-{place}', 'It has', KINDS, kind)}<div class='for-ends'>{ends}</div>"
-        f"<div class='for-list'>{field(f'list-{place}', 'The list, with commas', listed)}</div>"
-        f"<div class='for-fill'>{field(f'fill-{place}', 'For a missing value', fill)}</div>"
+        f"{select(f'kind-{place}', 'Values', KINDS, kind)}<div class='for-ends'>{ends}</div>"
+        f"<div class='for-list'>{nominal}</div><div class='for-fill'>{filled}</div>"
         "</fieldset>\n"
     )
 
@@ -316,7 +317,7 @@ def question(session: Session) -> Page:
     )
     grouped += field(
         "at_least",
-        "Records that each group surely has",
+        "Least number of records in each group",
         shown,
         hint="such as 300, or a = 300, b = 200",
     )
@@ -367,8 +368,8 @@ def _sizes(written: str) -> Any:
 def job_file(session: Session) -> Page:
     """Show the job file, to be downloaded or changed as a text."""
     said = paragraphs(
-        f"Every step changes this text, {session.path.name}. What has no step of its own is "
-        "changed here. The report shows the text as it is, comments included."
+        f"Every step changes this text, {session.path.name}. Entries without a field in a step "
+        "can be changed here. The report shows the text unchanged, with its comments."
     )
     lines = session.text.count("\n") + 2
     area = (
@@ -377,7 +378,7 @@ def job_file(session: Session) -> Page:
     )
     body = said + downloads([("/job.toml", f"Download {session.path.name}")])
     body += form("/job", area, "Save the text")
-    body += code("The same in a terminal, beside the downloaded file:", commands(session))
+    body += code("In a terminal, in the folder of the downloaded file:", commands(session))
     return Page("/job", "The job file", body, lacking(session.job).all)
 
 
@@ -422,7 +423,7 @@ def _count(given: Form, name: str) -> int | None:
     if not written:
         return None
     if not written.isdecimal() or len(written) > 12:
-        raise ParameterError(safe_repr(given[name]), "it is not a whole number", "write 5000")
+        raise ParameterError(safe_repr(given[name]), "it is not an integer", "write 5000")
     return int(written)
 
 

@@ -1,4 +1,4 @@
-"""Long work in a thread of its own: it goes on when nobody looks, and can be asked to stop."""
+"""Long work in a thread of its own: it goes on after a tab is closed, and can be stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpmic.errors import DpmicError
 
 State = Literal["running", "done", "failed", "stopped"]
 
-FAULT = "This is a fault of dpmic ({kind}); please report it. No data are shown here."
+FAULT = "This is a bug in dpmic ({kind}); please report it. This message contains no data."
 
 
 class Stopped(BaseException):

@@ -20,7 +20,7 @@ def app(
 ) -> None:
     """Open a window in the browser: plan, rehearse, spend and publish.
 
-    It is served to this computer alone, until Ctrl-C.
+    Only this computer can reach it. Ctrl-C stops it.
     """
     from dpmic.app import serve
 

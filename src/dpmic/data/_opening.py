@@ -58,9 +58,9 @@ class Uploaded:
         """Return it as a text to read, or refuse another kind."""
         kind = _ending(self.name)
         if kind not in TEXTS:
-            reason = f"the ending {kind!r} cannot be read from memory"
+            reason = f"files with the ending {kind!r} cannot be uploaded"
             raise InputError(
-                self.name, reason, f"name its place instead, or use {', '.join(TEXTS)}"
+                self.name, reason, f"give the path of the file instead, or use {', '.join(TEXTS)}"
             )
         dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
         opened = partial(_open_text, self.name, self.content)
