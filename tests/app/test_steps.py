@@ -5,8 +5,10 @@ import tomllib
 
 import pytest
 import window
+from sweeps import sweep
 
 import dpmic
+from dpmic.errors import DpmicError
 from dpmic.job import Job
 
 pytest.importorskip("starlette", reason="the window needs the extra app")
@@ -166,3 +168,44 @@ def test_hostile_names_do_nothing(tmp_path):
         assert "<script>alert" not in opened.get(place).text
     opened.post("/columns", {"name-0": name, "kind-0": "bounds", "low-0": "0", "high-0": "1"})
     assert tomllib.loads(opened.session.text)["columns"][name] == {"bounds": [0, 1]}
+
+
+ODD = [
+    "[columns]\nage = { bounds = 5 }",
+    "[columns]\nage = { bounds = [] }",
+    "[columns]\nage = { bounds = [[1], {}] }",
+    '[columns]\nage = { categories = "a" }',
+    "[columns]\nage = { categories = 5, missing = [1] }",
+    "[columns]\nage = 5",
+    "columns = 5",
+    "privacy = []",
+    "[privacy]\nperson = 5\nrows_per_person = 'x'\none_row_per_person = 3",
+    "[privacy]\nepsilon = 'much'\nledger = 5",
+    "[privacy]\nepsilon = 1e400",
+    "[data]\nfile = 5\ndataset = [1]\nna = 'x'\ndecimal = 5\npeople = 'x'",
+    "[data]\nfile = '/'\npeople = 1e9",
+    "[question]\nask = [1]\ntop = 'x'\nx = 5\ny = []\ntarget = {}",
+    "[groups]\nby = 5\nat_least = []",
+    "[missing]\nrule = 5\ncomplete = 'x'",
+    "[report]\nfile = 5\nestimate = 'x'",
+    "",
+]
+
+
+@pytest.mark.slow
+@sweep("entries", ODD)
+def test_a_broken_job_file_is_sentences(entries, tmp_path):
+    """On every page: its own entries, and a whole job with others in their place."""
+    opened = window.Window(window.folder(tmp_path), "visits.dpmic.toml").enter()
+    head = entries.partition("\n")[0]
+    for text in (entries, window.JOB.replace(f"{head}\n", f"{entries}\n", 1) if head else ""):
+        try:
+            opened.session.rewrite(text)
+        except DpmicError:
+            continue  # two keys of one name
+        for place in ("/", "/protect", "/columns", "/question", "/epsilon", "/job", "/ledger"):
+            assert opened.get(place).status == 200, place
+        for place in ("/rehearsal", "/consent", "/result", "/plan?epsilon=1"):
+            assert opened.get(place).status == 200, place
+        for place in ("/protect", "/columns", "/question", "/epsilon", "/rehearsal", "/consent"):
+            assert opened.post(place).status == 200, place

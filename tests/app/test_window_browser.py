@@ -311,6 +311,10 @@ def test_a_closed_tab_loses_nothing(serve, visit, folder):
     through(page, ACTS[:-1])
     prepare(page)
     page.get_by_role("button", name="Spend epsilon").click(no_wait_after=True)
+    for _ in range(500):
+        if served.session.run is not None:
+            break
+        page.wait_for_timeout(20)
     page.context.new_page()
     page.close()
     served.session.run.wait(60)
@@ -448,7 +452,7 @@ def test_half_a_gigabyte_is_refused_with_a_sentence(serve, visit, tmp_path):
     served = serve(None)
     page = visit(served, quiet=False)
     page.get_by_label("Or upload a file").set_input_files(large)
-    page.get_by_role("button", name="Upload").click()
+    page.get_by_role("button", name="Upload", exact=True).click()
     page.wait_for_selector("[role=alert]")
     assert "it has 500 MiB, and at most 200 MiB" in page.get_by_role("alert").inner_text()
     assert served.session.table is None
@@ -461,7 +465,7 @@ def test_an_upload_is_as_good_as_a_file(serve, visit, folder):
     (folder / "visits.csv").unlink()
     file = {"name": "visits.csv", "mimeType": "text/csv", "buffer": content}
     page.get_by_label("Or upload a file").set_input_files(file)
-    page.get_by_role("button", name="Upload").click()
+    page.get_by_role("button", name="Upload", exact=True).click()
     through(page)
     assert page.locator("article").is_visible()
     assert {file.name for file in folder.iterdir()} <= {"visits.ledger", "visits.ledger.lock"}
@@ -542,6 +546,7 @@ def test_the_keyboard_alone_is_enough(serve, visit, folder):
     page.wait_for_selector("article")
     press(page, "it.textContent === 'Next: Consent'")
     page.keyboard.press("Enter")
+    page.wait_for_url("**/consent")
     press(page, button("Read the table"))
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Guarantee, as it will be printed")

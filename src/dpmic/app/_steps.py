@@ -72,9 +72,28 @@ ASKS = {
 
 
 def raw(session: Session) -> dict[str, dict[str, Any]]:
-    """Return the entries of the job as they stand, right or wrong."""
+    """Return the entries of the job that fields can show, right or wrong."""
     content = tomllib.loads(session.text)
-    return {table: own for table, own in content.items() if isinstance(own, dict)}
+    tables = {table: own for table, own in content.items() if isinstance(own, dict)}
+    return {
+        table: {key: value for key, value in own.items() if _fits(table, key, value)}
+        for table, own in tables.items()
+    }
+
+
+def _fits(table: str, key: str, value: Any) -> bool:
+    """Return whether there is a field for such a value."""
+    if table == "columns" and isinstance(value, dict):
+        ends, listed = value.get("bounds", ["", ""]), value.get("categories", [])
+        pair = isinstance(ends, list) and len(ends) == 2 and all(map(_single, ends))
+        return pair and isinstance(listed, list) and _single(value.get("missing", ""))
+    if key == "na":
+        return isinstance(value, list)
+    return _single(value) or (key == "at_least" and isinstance(value, dict))
+
+
+def _single(value: Any) -> bool:
+    return isinstance(value, str | int | float | datetime.date)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ def edited(text: str, changes: Mapping[Place, Any]) -> str:
     lines = text.splitlines()
     for (table, key), value in changes.items():
         entries = wanted.setdefault(table, {})
+        if not isinstance(entries, dict):
+            raise _unchangeable()
         if value is None:
             entries.pop(key, None)
         else:
@@ -52,12 +54,13 @@ def edited(text: str, changes: Mapping[Place, Any]) -> str:
     except ValueError:
         done = {}
     if _filled(done) != _filled(wanted):
-        raise ParameterError(
-            "this job file",
-            "it writes an entry in a way that cannot be changed here",
-            "change its text yourself",
-        )
+        raise _unchangeable()
     return changed
+
+
+def _unchangeable() -> ParameterError:
+    reason = "it writes an entry in a way that cannot be changed here"
+    return ParameterError("this job file", reason, "change its text yourself")
 
 
 def as_toml(value: Any) -> str:
