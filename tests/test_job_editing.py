@@ -5,7 +5,7 @@ import difflib
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmic.errors import ParameterError
@@ -79,6 +79,8 @@ VALUES = st.one_of(
 
 
 @given(key=TEXTS.filter(bool), first=VALUES, second=VALUES)
+@example(key="=", first="", second="x")
+@example(key="#", first="#", second=["#"])
 def test_any_value_of_any_name_can_be_written_twice(key, first, second):
     once = edited(TEMPLATE, {("columns", key): first})
     twice = edited(once, {("columns", key): second})

