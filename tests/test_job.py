@@ -324,7 +324,7 @@ def test_all_pairs_have_no_groups(job):
     """They were charged as one matrix of all records, which the command could not show."""
     text = GROUPED.replace('"strongest pairs"\ntop = 2', '"all pairs"')
     (found,) = problems(text)
-    assert "groups.by: all pairs are not published by groups; write ask = " in found
+    assert "groups.by: all pairs cannot be published by group; write ask = " in found
     terms, options = job(text).asked()
     del terms["ledger"]
     with pytest.raises(ParameterError, match=r"^by: all pairs of every group"):

@@ -33,7 +33,7 @@ bounds = {  # from the codes of the questionnaire, not from the answers
 dpmic.plan(n=6366, epsilon=1, candidates=28, top=4)
 
 # %% [markdown]
-# A ledger keeps account: it refuses what would exceed the budget, and answers a repeated query
+# A ledger tracks what is spent: it refuses what would exceed the budget, and answers a repeated query
 # from its records.
 
 # %%

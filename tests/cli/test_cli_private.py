@@ -338,7 +338,7 @@ def test_a_failed_output_loses_nothing(run, monkeypatch, tmp_path):
         ([*SCREEN, *SURE, "--all", "--top", "1"], "--top, --all: exactly one of the two is needed"),
         ([*SCREEN, *SURE, "--all", "--split", "0.5"], "with --all nothing is selected"),
         ([*SCREEN, *SURE, "--top", "1", "--delta", "1e-6"], "--delta: a selection needs none"),
-        ([*SCREEN, *SURE, "--top", "9"], "there are 3 pairs"),
+        ([*SCREEN, *SURE, "--top", "9"], "there are only 3 pairs"),
         (
             ["screen", "people.csv", "--epsilon", "1", "--top", "1", *SURE],
             "no column has bounds or categories; add",

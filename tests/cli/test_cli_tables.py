@@ -72,7 +72,7 @@ def test_the_matrix_hands_its_options_on(run, tmp_path):
             ["plan", "--n", "1000", "--epsilon", "1", "--top", "5"],
             "pass --candidates 36 too, the number",
         ),
-        (["plan", "--n", "9", "--candidates", "3", "--columns", "3"], "pass one of them"),
+        (["plan", "--n", "9", "--candidates", "3", "--columns", "3"], "pass one of the two"),
         (["plan", "--n", "1000", "--columns", "3"], "the plan of a table needs n and epsilon"),
         (["plan", "--n", "1000", "--epsilon", "20"], "or --allow-large-epsilon if you mean it"),
         (["ledger", "show", "no.ledger"], "there is no such ledger; check the name, or create it"),

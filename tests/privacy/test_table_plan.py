@@ -273,7 +273,7 @@ def test_beyond_what_was_simulated_its_end_holds(known):
         ({"top": 0}, "top = 0"),
         ({"delta": 1e-6}, "a selection needs no delta"),
         ({"top": None, "delta": 0.01}, "delta must lie between 1e-30 and 0.001"),
-        ({"top": None, "delta": 5e-4}, "at 1 / n or more"),
+        ({"top": None, "delta": 5e-4}, "a delta of 1 / n or more"),
         ({"epsilon": 11}, "allow_large_epsilon=True"),
         ({"rows_per_person": 0}, "pass 1 or more"),
         ({"of": "both"}, "'value' or 'estimate'"),

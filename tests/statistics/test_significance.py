@@ -399,7 +399,7 @@ def test_text_that_is_no_result(result):
 
 def test_repr_and_html(result):
     value = f"{result.statistic:.4g}"
-    assert repr(result) == f"IndependenceTest(TICe={value}, p=0.001, n=200, 999 permutations)"
+    assert repr(result) == f"IndependenceTest(TICe={value}, p = 0.001, n=200, 999 permutations)"
     html = result._repr_html_()
     assert "<td>0.001</td>" in html
     assert f"<td>{result.statistic:.4f}</td>" in html

@@ -63,12 +63,12 @@ class Answer:
     below: Sequence[str] = ()
 
 
-def show(answer: Answer, chosen: Form) -> None:
+def show(answer: Answer, form: Form) -> None:
     """Print an answer."""
     with stdout():
-        if chosen is Form.json:
+        if form is Form.json:
             typer.echo(answer.json())
-        elif chosen is Form.csv:
+        elif form is Form.csv:
             writer = csv.writer(sys.stdout, lineterminator="\n")
             writer.writerow(answer.fields)
             writer.writerows(answer.records())

@@ -298,10 +298,6 @@ class Job:
 
     def prepare(self, terms: Terms, data: Any) -> Query[Any]:
         """Prepare the query of this job under given terms."""
-        with without_reminder():  # the job file asks for bounds, and says where they come from
-            return self._prepared(terms, data)
-
-    def _prepared(self, terms: Terms, data: Any) -> Query[Any]:
         _, options = self.keywords()
         prepare: Mapping[str, Callable[..., Query[Any]]] = {
             "one pair": release.prepare,

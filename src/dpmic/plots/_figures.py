@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from dpmic import results
     from dpmic.data import Pair
-    from dpmic.parameters.chance import Unrelated
 
 MOST_LINES = 15
 """Lines of a grid that leave the points visible; parts of a finer grid are merged into bands."""
@@ -160,9 +159,9 @@ def null(test: results.IndependenceTest, ax: Axes | None) -> Axes:
 @style()
 def release(published: results.Release, ax: Axes | None) -> Axes:
     """Draw a published value with its noise interval on [0, 1]."""
-    ax = ax or new_axes(6.4, 1.9)
+    ax = ax or new_axes(6.4, 2.1)
     row = Bar("", published.value, published.interval(0.95))
-    draw_bars([row], published.unrelated, published.statistic.upper(), ax)
+    draw_bars([row], by_chance(published), published.statistic.upper(), ax)
     head(ax, " and ".join(map(literal, published.names)), cost(published))
     return ax
 
@@ -175,7 +174,7 @@ def screening(found: results.Screening, ax: Axes | None) -> Axes:
         Bar(literal(y) if alone else f"{literal(x)}, {literal(y)}", value, ends)
         for (x, y), value, ends in zip(found.pairs, found.values, found.interval(0.95), strict=True)
     ]
-    ax = draw_bars(rows, found.unrelated, "MIC", ax)
+    ax = draw_bars(rows, by_chance(found), "MIC", ax)
     what = f"The strongest {len(found.pairs)} of {found.candidates:,} pairs"
     if found.target is not None:
         what += f" with {literal(found.target)}"
@@ -191,16 +190,19 @@ class Bar(NamedTuple):
     ends: tuple[float, float]
 
 
-def draw_bars(
-    rows: Sequence[Bar], unrelated: Unrelated | None, label: str, ax: Axes | None
-) -> Axes:
+def by_chance(published: results.Release | results.Screening | results.PairwiseRelease) -> float:
+    """Return the most that unrelated columns score; 0 where it is not known."""
+    return published.unrelated.most if published.unrelated else 0.0
+
+
+def draw_bars(rows: Sequence[Bar], chance: float, label: str, ax: Axes | None) -> Axes:
     """Draw values from 0 to 1 with intervals, the first on top, and write them beside."""
-    ax = ax or new_axes(6.8, 1.6 + 0.3 * len(rows))
+    ax = ax or new_axes(6.8, 1.8 + 0.3 * len(rows))
     note = f"{label}, with the 95% interval of its noise"
     digits = 3 if min(high - low for _, _, (low, high) in rows) < NARROW else 2
-    if unrelated is not None:
-        ax.axvspan(0, unrelated.most, color=PALE, linewidth=0)
-        note += f"; grey: unrelated columns score up to {ceiling(unrelated.most)}"
+    if chance:
+        ax.axvspan(0, chance, color=PALE, linewidth=0)
+        note += f"\ngrey: unrelated columns score up to {ceiling(chance)}"
     for place, (_, value, (low, high)) in enumerate(rows):
         ax.plot([0, value], [place, place], color=LINE, linewidth=0.8)
         ax.plot(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic.plots._figures import Bar, draw_bars
+from dpmic.plots._figures import Bar, by_chance, draw_bars
 from dpmic.plots._style import (
     INK,
     MUTED,
@@ -94,13 +94,12 @@ def private_matrix(published: results.PairwiseRelease, ax: Axes | None) -> Axes:
         ends = zip(published.pairs, published.values, published.interval(0.95), strict=True)
         rows = [Bar(literal(y), value, own) for (_, y), value, own in ends]
         rows.sort(key=lambda row: -row.value)
-        ax = draw_bars(rows, published.unrelated, "MIC", ax)
+        ax = draw_bars(rows, by_chance(published), "MIC", ax)
         head(ax, f"{literal(published.target)} with each column", cost(published))
         return ax
     values, names = published.matrix, published.names
     cells = _Cells(values, ~np.isnan(values), names, names)
-    chance = published.unrelated.most if published.unrelated else 0.0
-    floor = chance + published.half_width
+    floor = by_chance(published) + published.half_width
     ax = _draw_cells(cells.clustered(symmetric=True), floor, "MIC, with noise", True, ax)
     within = f"95% of the noise lies within {published.half_width:.2g}"
     head(ax, f"MIC of all {len(published.values):,} pairs", f"{cost(published)}\n{within}")

@@ -126,7 +126,7 @@ def choose(
     if kind.needs_bounds:
         given = {"bounds": None, **given}  # the mechanism refuses None
     shared = {option: getattr(terms, option) for option in TERMS}
-    chosen: Mechanism = kind(**shared, **{**_of_table(source, own), **given})
+    chosen: Mechanism = kind(**shared, **{**_of_table(source, own.keys()), **given})
     return chosen
 
 

@@ -90,9 +90,9 @@ def bars(rows: Sequence[Bar], title: str, described: str, by_chance: float | Non
     label = "" if by_chance is None else _by_chance(by_chance, above)
     drawn = "".join(_bar(row, above + ROW * i, by_chance) for i, row in enumerate(rows))
     return (
-        f"<svg class='bars' role='img' aria-labelledby='bars-title bars-told' width='100%' "
+        f"<svg class='bars' role='img' aria-labelledby='bars-title bars-described' width='100%' "
         f"height='{height + AXIS}'><title id='bars-title'>{text(title)}</title>"
-        f"<desc id='bars-told'>{text(described)}</desc>{label}{drawn}{numbers}</svg>"
+        f"<desc id='bars-described'>{text(described)}</desc>{label}{drawn}{numbers}</svg>"
     )
 
 
@@ -186,12 +186,12 @@ def heat_map(matrix: HeatMap, title: str) -> str:
         for row in range(m)
         for column in range(width)
     )
-    told = f"{m} rows and {width} columns. The table of pairs holds the numbers."
+    described = f"{m} rows and {width} columns. The table of pairs holds the numbers."
     return (
         f"<div class='scroll' role='region' tabindex='0' aria-label='{text(title)}'>"
-        f"<svg class='heat' role='img' aria-labelledby='heat-title heat-told' {sides} "
+        f"<svg class='heat' role='img' aria-labelledby='heat-title heat-described' {sides} "
         f"viewBox='0 0 {size}'><title id='heat-title'>{text(title)}</title>"
-        f"<desc id='heat-told'>{text(told)}</desc>{cells}"
+        f"<desc id='heat-described'>{text(described)}</desc>{cells}"
         f"{_names(matrix, left, top, cell)}</svg></div>{_legend()}"
     )
 
@@ -315,14 +315,14 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _plane(across: Axis, up: Axis, drawn: str, key: str, title: str, told: str) -> str:
+def _plane(across: Axis, up: Axis, drawn: str, key: str, title: str, described: str) -> str:
     """Return a frame with round numbers along its axes, around what was drawn."""
-    ids = f"{key}-title {key}-told"
+    ids = f"{key}-title {key}-described"
     wide = " wide" if max(len(words) for _, words in up.labels()) > NARROW else ""
     return (
         f"<svg class='plane{wide}' role='img' aria-labelledby='{ids}' height='{HEIGHT}'>"
         f"<title id='{key}-title'>{text(title)}</title>"
-        f"<desc id='{key}-told'>{text(told)}</desc>"
+        f"<desc id='{key}-described'>{text(described)}</desc>"
         f"<svg class='{key}' width='100%' height='100%' viewBox='0 0 1000 1000' "
         f"preserveAspectRatio='none'>{drawn}</svg>"
         f"<rect class='frame' width='100%' height='100%'/>{_across(across)}{_up(up)}</svg>"
@@ -351,13 +351,13 @@ def scatter(score: Score, points: Pair) -> str:
     else:
         medians += _medians(y_cuts, (ys, up), (xs, across), "M{2:.1f} {0:.1f}V{1:.1f}")
     first, second = points.names
-    told = (
+    described = (
         f"{kept.size:,} points of {first} across and {second} up, and the best grid of "
         f"{score.grid.k} rows and {score.grid.l} columns."
     )
     drawn = f"<path class='points' d='{dots}'/><path class='cuts' d='{cuts}'/>"
     drawn += f"<path class='medians' d='{medians}'/>" if medians else ""
-    return _plane(across, up, drawn, "scatter", f"{first} and {second}", told)
+    return _plane(across, up, drawn, "scatter", f"{first} and {second}", described)
 
 
 def _medians(
@@ -400,11 +400,11 @@ def histogram(published: HistogramRelease) -> str:
         for i, count in enumerate(row)
         if count
     )
-    told = (
+    described = (
         f"{published.m} by {published.m} cells, the fullest with {most:,} records. All counts have "
         "noise; the table beneath holds them."
     )
-    return _plane(across, up, drawn, "cells", f"Counts of {first} and {second}", told)
+    return _plane(across, up, drawn, "cells", f"Counts of {first} and {second}", described)
 
 
 def null(test: IndependenceTest) -> str:
@@ -425,11 +425,11 @@ def null(test: IndependenceTest) -> str:
     place = 1000 * float(across.share(np.array([test.statistic]))[0])
     line = f"<path class='observed' d='M{place:.1f} 0V1000'/>"
     title = "The statistic of the permutations, and the observed one"
-    told = (
+    described = (
         f"A histogram of {test.permutations:,} permutations from {test.null.min():.4g} to "
         f"{test.null.max():.4g}, and a line at the observed {test.statistic:.4g}."
     )
-    return _plane(across, up, drawn + line, "null", title, told)
+    return _plane(across, up, drawn + line, "null", title, described)
 
 
 def _thinned(points: Pair) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

@@ -92,7 +92,7 @@ class Published(Result):
     n : int
         The number of records, which is public.
     parameters : dict
-        What else fixed the computation; all public and chosen without looking at the data.
+        What else fixed the computation; all public and fixed without looking at the data.
     rows_per_person : int
         How many rows one person may have.
     person : str or None

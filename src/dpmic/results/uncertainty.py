@@ -23,7 +23,7 @@ ESTIMATE_COVERS = (
 )
 """What every display says of the interval of an estimate."""
 
-NAMED_BEFOREHAND = "Each holds for a pair named beforehand, not for one chosen for its strength."
+NAMED_BEFOREHAND = "Each holds for a pair named beforehand, not for one selected for its strength."
 """What displays say of the intervals of several estimates."""
 
 NEARLY = 1e-5
