@@ -357,6 +357,7 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
     try:
         page = browser.new_page()
         page.goto(address)
+        page.wait_for_url(re.compile(r":\d+/$"))
         page.goto(f"{address.partition('/enter')[0]}/consent")
         prepare(page)
         page.get_by_role("button", name="Spend epsilon").click(no_wait_after=True)
@@ -365,6 +366,8 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
         said = process.communicate(timeout=20)[0]
     finally:
         process.kill()
+        process.wait()
+        process.stdout.close()
     assert process.returncode == 0
     assert "Stopped" in said
     assert "Traceback" not in said
@@ -374,6 +377,7 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
     try:
         page = browser.new_page()
         page.goto(address)
+        page.wait_for_url(re.compile(r":\d+/$"))
         page.goto(f"{address.partition('/enter')[0]}/consent")
         prepare(page)
         page.get_by_role("button", name=re.compile("Spend|Show")).click()
