@@ -192,9 +192,11 @@ def through(page, acts=ACTS, each=lambda page: None):
     """Go through the steps; ``each`` looks at every one before it is filled in."""
     each(page)
     page.get_by_role("button", name="Publish under").click()
-    for act in acts:
+    page.wait_for_url("**/protect")
+    for act, place in zip(acts, STEPS[1:], strict=False):
         each(page)
         act(page)
+        page.wait_for_url(f"**/{place}")
     each(page)
 
 
@@ -583,10 +585,12 @@ def test_axe_finds_nothing_and_every_step_fits(serve, visit, scheme, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
 
     through(page, each=look)
-    for words in ("Ledger", "Job file", "Start"):
+    for words, place in {"Ledger": "ledger", "Job file": "job", "Start": ""}.items():
         page.get_by_role("link", name=words, exact=True).click()
+        page.wait_for_url(f"**/{place}")
         look(page)
     page.get_by_role("button", name="Start over").click()
+    page.wait_for_selector("text=Choose a file")
     look(page)
     page.get_by_label("Path on this computer").fill("visits.csv")
     page.get_by_role("button", name="Open").click()
