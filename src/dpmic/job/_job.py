@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
-from dpmic.data import Dialect, header, load, position
+from dpmic.data import Dialect, Uploaded, header, load, position
 from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
@@ -43,6 +43,8 @@ class Job:
         The path, as given.
     text : str
         The text of the file, with comments; reports show it unchanged.
+    table : Uploaded or None
+        A table in memory, to be used instead of the file that the job names.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Job:
     path: Path
     text: str
     entries: Entries = field(repr=False)
+    table: Uploaded | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Job:
@@ -88,17 +91,23 @@ class Job:
         """
         file = Path(path)
         try:
-            text = file.read_text(encoding="utf-8-sig")
-            entries = Entries.read(text)
+            return cls.of(file.read_text(encoding="utf-8-sig"), file)
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             reason = "there is no such file" if missing else error.strerror or "it cannot be read"
             raise InputError(str(file), reason, "check the name and the folder") from None
-        except ValueError as error:  # of TOML, or of its characters
-            remedy = 'correct that line: write texts in "quotes" and lists in [brackets]'
-            raise InputError(str(file), f"it is not valid TOML: {error}", remedy) from None
+        except UnicodeDecodeError as error:
+            raise _no_toml(file, error) from None
+
+    @classmethod
+    def of(cls, text: str, path: str | os.PathLike[str], table: Uploaded | None = None) -> Job:
+        """Return the job that a text describes, as if it stood in the file ``path``."""
+        try:
+            entries = Entries.read(text)
+        except ValueError as error:
+            raise _no_toml(path, error) from None
         _rules.apply(entries)
-        return cls(file, text, entries)
+        return cls(Path(path), text, entries, table)
 
     # The content of the file
 
@@ -110,6 +119,12 @@ class Job:
         """Return the file in an entry, relative to the folder of the job."""
         name = self.get(table, key)
         return None if name is None else self.path.parent / name
+
+    @property
+    def _source(self) -> str | Uploaded | None:
+        """Where the records are."""
+        file = self.at("data", "file")
+        return self.table or (None if file is None else str(file))
 
     @property
     def ask(self) -> str:
@@ -189,12 +204,12 @@ class Job:
 
     def _in_file(self) -> Iterator[DpmicError]:
         """Yield a problem for each column that the header lacks or has twice."""
-        file = self.at("data", "file")
+        file = self._source
         if file is None:
             return
         person = self.get("privacy", "person")
         try:
-            names = header(str(file), Dialect(**self.written))
+            names = header(file, Dialect(**self.written))
         except DpmicError as error:
             yield error
             return
@@ -300,7 +315,8 @@ class Job:
 
     def _read(self, terms: Terms) -> Any:
         """Load the columns that are needed; errors contain no data."""
-        ends, file = self.ends, str(self.at("data", "file"))
+        ends, file = self.ends, self._source
+        assert file is not None
         dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
         dialect = Dialect(**self.written)
         return load(
@@ -396,3 +412,8 @@ class Job:
 
     def __repr__(self) -> str:
         return f"Job({str(self.path)!r}: {self.ask})"
+
+
+def _no_toml(path: str | os.PathLike[str], error: ValueError) -> InputError:
+    remedy = 'correct that line: write texts in "quotes" and lists in [brackets]'
+    return InputError(str(path), f"it is not valid TOML: {error}", remedy)
