@@ -315,7 +315,7 @@ def test_workers_are_killed(asked, killed):
     asked.run(watch, pause=0.01)
     asked.run(watch, pause=0.01, kill_after=9, workers=list(before)[:killed])
     assert dpmic.pairwise(values, tic=True) == threads(dpmic.pairwise, values, tic=True)
-    asked.wait_for_workers(2)
+    asked.wait_for_workers(2, timeout=300)
     assert len(set(before.values()) - set(asked.run(os.getpid).values())) == killed
 
 
