@@ -26,7 +26,7 @@ help:
 	@echo "make bench      compare speed with fast-mine, side by side"
 	@echo "make bench-scale  count 10^8 rows, beside DuckDB and Spark (4 GB of disk, minutes)"
 	@echo "make bench-synthetic  compare errors with private synthetic data, MST of dpmm (15 minutes)"
-	@echo "make audit      attack every mechanism a million times, write docs/results/audit.txt (half an hour)"
+	@echo "make audit      attack seven private computations a million times, write docs/results/audit.txt (half an hour)"
 	@echo "make clean      remove .venv, .venv-lowest, .venv-synthetic and caches"
 
 demo: .venv/demo.done

@@ -1,4 +1,4 @@
-"""Attack every mechanism a million times on each of two neighbours, and mutants with less noise.
+"""Attack mechanisms a million times on each of two neighbours, and mutants with less noise.
 
 ``make audit`` writes docs/results/audit.txt. An attack can disprove an epsilon, never prove it.
 """

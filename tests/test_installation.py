@@ -1,6 +1,7 @@
 """Wheels with the compiled kernels, and without them where nothing can be compiled."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,20 @@ def test_no_variant_gives_the_others_its_instructions(compiled):
         instances[variant] = {name for kind, name in symbols if kind in {"W", "V", "u"}}
     baseline = instances.pop("kernels_baseline.dir")
     assert all(found <= baseline for found in instances.values()), instances
+
+
+@needs_compiler
+@pytest.mark.skipif(not shutil.which("objdump"), reason="objdump lists the instructions")
+@pytest.mark.skipif("x86_64" not in sysconfig.get_platform(), reason="other instructions")
+def test_nothing_in_float64_is_fused(compiled):
+    """The proof of rounding assumes it; the search in float32 asks for what it fuses."""
+    _, folder = compiled
+    fused = {}
+    for path in folder.glob("CMakeFiles/**/*.cpp.o"):
+        dump = subprocess.run(["objdump", "-d", path], capture_output=True, text=True, check=True)
+        found = set(re.findall(r"\bvfn?m(?:add|sub|addsub|subadd)\d+([sp][sdh])\b", dump.stdout))
+        fused[str(path.relative_to(folder))] = found
+    assert set().union(*fused.values()) == {"ps"}, fused
 
 
 @pytest.mark.parametrize("environment", [{"CC": "false", "CXX": "false"}, {"DPMIC_NATIVE": "off"}])

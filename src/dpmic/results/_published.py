@@ -81,7 +81,7 @@ class PrivacyUnit:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Published(Result):
-    """Something differentially private, with what it cost. Nothing in it was ever un-noised.
+    """Something differentially private. Nothing in it but public facts was ever un-noised.
 
     A subclass lists what was drawn, and says in ``guarantee`` what that is.
 

@@ -408,6 +408,6 @@ def _apart(bits: Floats) -> tuple[Floats, Floats]:
 def xlogx_table(n: int) -> Floats:
     """Return the table of f(m) = m log2 m for m = 0 .. n."""
     m = np.arange(n + 1, dtype=np.float64)
-    m[1:] *= np.log2(m[1:])  # the same values as large.f, in half the memory
+    m[1:] *= np.log2(m[1:])  # the values of segmentation.f, in half the memory
     m.setflags(write=False)
     return m

@@ -16,6 +16,8 @@
 #include "buffer.hpp"
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_FMA)
+#include <arm_neon.h>
 #endif
 
 namespace dpmic {
@@ -53,6 +55,20 @@ template <class Vector, class T> inline void store(T *place, Vector value) {
 inline Floats splat(float value) { return value - Floats{}; }
 inline Ints splat(Count value) { return value - Ints{}; }
 
+// a b + c, rounded once where the processor can. The compiler fuses nothing by itself (CMakeLists.txt),
+// so these are the only fused operations.
+inline Floats fused(Floats a, Floats b, Floats c) {
+#if defined(__AVX512F__)
+    return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (Floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__ARM_FEATURE_FMA)
+    return (Floats)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
 // One bit per lane, the first lane lowest, that is set if the comparison holds.
 inline unsigned lanes_of(Ints holds) {
 #if defined(__AVX512F__)
@@ -73,14 +89,14 @@ constexpr double ROUNDING = 0x1p-24, POLYNOMIAL = 1.6e-5;
 constexpr float COEFFICIENTS[] = {-2.80036413f, 5.09171114f,   -3.5507934f,
                                   1.6311491f,   -0.416563803f, 0.0448736262f};
 
-// x (log2 x - slope) of vectors of counts x.
+// x (log2 x - slope) of vectors of counts x, added to a sum.
 class Product {
   public:
     explicit Product(double slope)
         : exponent_(127 + Count(std::floor(slope))),
           constant_(float(COEFFICIENTS[0] - (slope - std::floor(slope)))) {}
 
-    Floats operator()(Ints x) const {
+    Floats operator()(Ints x, Floats sum = Floats{}) const {
         const Floats value = __builtin_convertvector(x, Floats);
         Ints bits;
         Floats m; // value = 2^exponent m. For 0 both are finite, so its product is 0
@@ -88,10 +104,10 @@ class Product {
         const Floats exponent = __builtin_convertvector((bits >> 23) - exponent_, Floats);
         bits = (bits & 0x7fffff) | 0x3f800000;
         std::memcpy(&m, &bits, sizeof m);
-        Floats log = m * COEFFICIENTS[5] + COEFFICIENTS[4];
-        for (int i = 3; i > 0; --i) log = log * m + COEFFICIENTS[i];
-        log = log * m + constant_;
-        return value * (exponent + log);
+        Floats log = splat(COEFFICIENTS[5]);
+        for (int i = 4; i > 0; --i) log = fused(log, m, splat(COEFFICIENTS[i]));
+        log = fused(log, m, splat(constant_));
+        return fused(value, exponent + log, sum);
     }
 
   private:
@@ -171,7 +187,7 @@ inline void start(double *best, Index stride, Index low, Index high, const Cumul
 }
 
 // Set found[k], for k = 2 .. k_max, adding in the order of the reference. The operations depend on
-// sizes only. It only adds, because the file is compiled with fused multiply-add.
+// sizes only.
 inline void search_exactly(const Space &space, const Cumulative &C, Index k_max) {
     const double *f = space.xlogx;
     double *best = space.best.get(), *tails = space.ends.get();
@@ -275,7 +291,8 @@ inline void column_sums(const Near &C, Index many, Index one, Floats (&w)[N]) {
 #endif
     for (int i = 0; i < N; ++i) w[i] = Floats{};
     for (Index j = 0; j < C.columns; ++j)
-        for (int i = 0; i < N; ++i) w[i] += C.column(counts<STARTS>(C[j], many + i * LANES, one));
+        for (int i = 0; i < N; ++i)
+            w[i] = C.column(counts<STARTS>(C[j], many + i * LANES, one), w[i]);
 }
 
 // w(s, t) + T log2 l of one start s and N vectors of ends from t on. The second term has the same
