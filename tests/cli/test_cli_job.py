@@ -131,7 +131,8 @@ def test_init_overwrites_nothing(run, job):
     before = job.read_text()
     code, out, err = run("init", "people.csv")
     assert (code, out) == (2, "")
-    assert f"{JOB}: this file exists; choose another name, or pass --overwrite." in err
+    assert f"{JOB}: this file exists; choose another name, or pass --overwrite, which" in err
+    assert "erases what was filled in." in err
     assert job.read_text() == before
     assert run("init", "people.csv", "--overwrite")[0] == 0
     assert job.read_text() != before
@@ -161,6 +162,15 @@ def test_a_table_without_a_header_has_no_job(run, tmp_path, table):
 
 
 # check
+
+
+@pytest.mark.parametrize("command", ["check", "rehearse", "run"])
+def test_a_table_is_not_taken_for_a_job(run, job, tmp_path, command):
+    """The table has an error as TOML, which nobody must correct."""
+    code, out, err = run(command, "people.csv")
+    assert (code, out) == (2, "")
+    assert f"people.csv: this is a table, and a job file is expected; pass {JOB}; dpmic init" in err
+    assert "TOML" not in err
 
 
 def test_without_people_there_is_no_plan(run, job):
@@ -341,6 +351,7 @@ def test_what_is_refused_spends_nothing_and_leaves_no_file(run, job, tmp_path, c
     code, out, err = run("run", JOB, "--yes")
     assert (code, out) == (2, "")
     assert words in err
+    assert err.endswith(". Nothing was spent.\n") == (case == "records")
     assert "secret" not in err
     assert sorted(tmp_path.iterdir()) == files
     assert dpmic.Ledger("people.ledger").history() == []
@@ -374,3 +385,14 @@ def test_every_option_of_a_private_command_has_its_key():
         options = {option.name for option in _application.command().commands[name].params}
         wanted = {same.get(option, option) for option in options - elsewhere}
         assert wanted <= keys, wanted - keys
+
+
+@pytest.mark.parametrize("value", ["", "inf"])
+def test_a_gap_spends_nothing_and_says_so(run, job, tmp_path, value, answering):
+    rows = "".join(f"{i},0.5,0.5,{value if i == 7 else 0.5}\n" for i in range(1000))
+    (tmp_path / "people.csv").write_text(HEADER + rows)
+    code, out, err = answering("y\n", "run", JOB)
+    assert (code, out) == (2, "")
+    assert "[y/N]" in err
+    assert err.endswith("or leave the column out. Nothing was spent.\n")
+    assert dpmic.Ledger("people.ledger").spent == 0

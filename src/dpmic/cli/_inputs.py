@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpmic._progress import reading
 from dpmic.cli._options import Missing, Written
 from dpmic.cli._output import note
+from dpmic.cli._spending import before_charge
 from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def _gaps_noted(table: pyarrow.Table) -> bool:
     return True
 
 
+@before_charge()
 def private(
     file: str,
     ends: Mapping[str, Any],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -102,7 +103,7 @@ class Consent:
         self._ask(query, expected)
         ledger = self.terms.ledger
         try:
-            with working(doing):
+            with working(doing), before_charge(query):
                 result = query.run()
             if result.replayed is not None:
                 _output.note(
@@ -143,6 +144,17 @@ class Consent:
         show(query, expected, self.spell, err=True)
         if _answer(f"Publish it and spend {_cost(query)}? [y/N] ").lower() not in ("y", "yes"):
             raise Declined("nothing was spent")
+
+
+@contextmanager
+def before_charge(query: Query[Any] | None = None) -> Iterator[None]:
+    """Add to errors about the data that nothing was spent, unless the ledger has an entry."""
+    try:
+        yield
+    except InputError as error:
+        if query is None or query.stored() is None:
+            error.remedy += ". Nothing was spent"
+        raise
 
 
 def show(

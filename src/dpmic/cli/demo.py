@@ -104,7 +104,7 @@ def demo(
         )
 
     out.give(_answers.demonstrated(result, exact), page)
-    _output.say("Next: dpmic screen --help")
+    _output.say("Next: dpmic init yourtable.csv")
 
 
 def exact_values(

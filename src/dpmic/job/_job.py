@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
-from dpmic.data import Dialect, Uploaded, header, load, position
+from dpmic.data import Dialect, Uploaded, header, is_table, load, position
 from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
@@ -415,5 +415,9 @@ class Job:
 
 
 def _no_toml(path: str | os.PathLike[str], error: ValueError) -> InputError:
+    if is_table(path):
+        made = f"{Path(path).stem}.dpmic.toml"
+        remedy = f"pass {made}; dpmic init {path} writes it, if there is none yet"
+        return InputError(str(path), "this is a table, and a job file is expected", remedy)
     remedy = 'correct that line: write texts in "quotes" and lists in [brackets]'
     return InputError(str(path), f"it is not valid TOML: {error}", remedy)
