@@ -182,7 +182,9 @@ def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) ->
         Replace an earlier job file, including what was filled in.
     """
     target = Path(path)
-    remedy = with_code("choose another name, or pass `overwrite=True`, which erases what was filled in")
+    remedy = with_code(
+        "choose another name, or pass `overwrite=True`, which erases what was filled in"
+    )
     refused = ParameterError(str(path), "this file exists", remedy)
     if overwrite and target.exists() and not _is_job(target):
         raise ParameterError(
