@@ -226,7 +226,7 @@ def test_what_was_charged_is_finished_at_no_cost(run, monkeypatch):
         code, _, err = run(*given, "--yes")
     assert code == 130
     assert "the same command finishes for free" in err
-    assert "no terminal to ask for your consent" in run(*given)[2]
+    assert "there is no terminal to ask for it" in run(*given)[2]
     assert run(*given, "--yes")[0] == 0
     assert len(ledger.history()) == 1
 
