@@ -31,6 +31,7 @@ help:
 
 demo: .venv/demo.done
 	@$(BIN)/dpmic demo
+	@echo "(dpmic is in .venv: first run  . .venv/bin/activate)"
 
 check: .venv/test.done
 	@$(BIN)/ruff check --quiet .

@@ -379,7 +379,7 @@ def test_lines_are_found_however_a_key_is_written():
 
 def test_columns_are_compared_with_the_header(job, table):
     text = TEXT.replace("dose =", "dosis =").replace('person = "patient"', 'person = "who"')
-    first, second = map(str, job(text.replace('patient = "ignore"\n', "")).check())
+    second, first = map(str, job(text.replace('patient = "ignore"\n', "")).check())
     assert first.startswith("line 17, column 'dosis' of ")
     assert "visits.csv: there is no such column; check its spelling" in first
     assert second.startswith("line 7, column 'who' of ")

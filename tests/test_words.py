@@ -36,7 +36,7 @@ INSTEAD = {
     r"is of another kind": "say what it is, and what is needed",
     r"a str of": "the text itself, or 'a text of 120 characters'",
     r"noise's, not": "covers the privacy noise, not sampling error",
-    r"that float64 holds exactly": "non-numeric values",
+    r"that float64 holds exactly": "values that are not numbers",
     r"tells (?:how|whether|nothing|something|much|most|less|more|little|of)": "shows, says",
     r"(?<!can\s)(?<!cannot\s)(?<!to\s)tell (?:whether|how|by|that)": "Return whether",
     r"of ours": "dpmic's own, or 'our'",

@@ -116,14 +116,14 @@ def did_you_mean(wanted: str, known: Sequence[str], what: str = "columns") -> st
     Examples
     --------
     >>> did_you_mean("wieght", ["weight", "age"])
-    "did you mean 'weight'"
+    "did you mean 'weight'?"
     >>> did_you_mean("x", ["weight", "age"])
     "the columns are 'weight', 'age'"
     """
     close = difflib.get_close_matches(wanted, known)
     listed = ", ".join(map(safe_repr, close or known[:MOST_LISTED]))
     if close:
-        return f"did you mean {listed}"
+        return f"did you mean {listed}?"
     return f"the {what} are {listed}" + ", ..." * (len(known) > MOST_LISTED)
 
 
@@ -159,7 +159,7 @@ class DpmicError(Exception):
         value, reason, remedy = (
             spell(text, speller) for text in (self.value, self.reason, self.remedy)
         )
-        return f"{value}: {reason}; {remedy}."
+        return f"{value}: {reason}; {remedy}{'' if remedy.endswith('?') else '.'}"
 
 
 class InputError(DpmicError, ValueError):

@@ -131,7 +131,8 @@ def test_init_overwrites_nothing(run, job):
     before = job.read_text()
     code, out, err = run("init", "people.csv")
     assert (code, out) == (2, "")
-    assert f"{JOB}: this file exists; choose another name, or pass --overwrite." in err
+    assert f"{JOB}: this file exists; choose another name, or pass --overwrite, which" in err
+    assert "erases what was filled in." in err
     assert job.read_text() == before
     assert run("init", "people.csv", "--overwrite")[0] == 0
     assert job.read_text() != before
@@ -161,6 +162,15 @@ def test_a_table_without_a_header_has_no_job(run, tmp_path, table):
 
 
 # check
+
+
+@pytest.mark.parametrize("command", ["check", "rehearse", "run"])
+def test_a_table_is_not_taken_for_a_job(run, job, tmp_path, command):
+    """The table has an error as TOML, which nobody must correct."""
+    code, out, err = run(command, "people.csv")
+    assert (code, out) == (2, "")
+    assert f"people.csv: this is a table, and a job file is expected; pass {JOB}; dpmic init" in err
+    assert "TOML" not in err
 
 
 def test_without_people_there_is_no_plan(run, job):
@@ -283,7 +293,9 @@ def test_the_report_shows_the_job_as_it_is(run, job, tmp_path):
 
 def test_the_same_job_is_answered_again_for_nothing(run, job):
     first = run("run", JOB, "--yes", "--json")[1]
-    code, second, err = run("run", JOB, "--json", "--overwrite")
+    (job.parent / REPORT).write_text((job.parent / REPORT).read_text() + "<!-- old -->")
+    code, second, err = run("run", JOB, "--json")
+    assert "<!-- old -->" not in (job.parent / REPORT).read_text()
     assert code == 0
     assert json.loads(first)["values"] == json.loads(second)["values"]
     assert "nothing was spent. Corrected or other data needs another dataset name." in err
@@ -316,7 +328,7 @@ def test_what_the_file_does_not_say_is_asked_and_reported(run, job, tmp_path, an
 def test_nobody_can_be_asked(run, job, tmp_path):
     code, out, err = run("run", JOB)
     assert (code, out) == (2, "")
-    assert "--yes: there is no terminal to ask for your consent" in err
+    assert "your consent: there is no terminal to ask for it; add --yes" in err
     fill(job, {'person = "id"': 'person = "?"'})
     code, out, err = run("run", JOB, "--yes")
     assert (code, out) == (2, "")
@@ -341,6 +353,7 @@ def test_what_is_refused_spends_nothing_and_leaves_no_file(run, job, tmp_path, c
     code, out, err = run("run", JOB, "--yes")
     assert (code, out) == (2, "")
     assert words in err
+    assert err.endswith(". Nothing was spent.\n") == (case == "records")
     assert "secret" not in err
     assert sorted(tmp_path.iterdir()) == files
     assert dpmic.Ledger("people.ledger").history() == []
@@ -374,3 +387,107 @@ def test_every_option_of_a_private_command_has_its_key():
         options = {option.name for option in _application.command().commands[name].params}
         wanted = {same.get(option, option) for option in options - elsewhere}
         assert wanted <= keys, wanted - keys
+
+
+@pytest.mark.parametrize("value", ["", "inf"])
+def test_a_gap_spends_nothing_and_says_so(run, job, tmp_path, value, answering):
+    rows = "".join(f"{i},0.5,0.5,{value if i == 7 else 0.5}\n" for i in range(1000))
+    (tmp_path / "people.csv").write_text(HEADER + rows)
+    code, out, err = answering("y\n", "run", JOB)
+    assert (code, out) == (2, "")
+    assert "[y/N]" in err
+    assert err.endswith("or leave the column out. Nothing was spent.\n")
+    assert dpmic.Ledger("people.ledger").spent == 0
+
+
+def test_a_report_of_other_values_is_kept(run, job):
+    """It may show another job, or an answer that this ledger does not have."""
+    page = job.parent / REPORT
+    assert run("run", JOB, "--yes")[0] == 0
+    before = page.read_text()
+    fill(job, {"epsilon = 1 ": "epsilon = 0.9 "})
+    code, _, err = run("run", JOB, "--yes")
+    assert code == 2
+    assert f"{REPORT}: this file exists; choose another name, or add --overwrite." in err
+    fill(job, {"epsilon = 0.9 ": "epsilon = 1 "})
+    (job.parent / "people.ledger").unlink()
+    run("ledger", "create", "people.ledger", "--epsilon", "3")
+    code, _, err = run("run", JOB, "--yes")
+    assert code == 2
+    assert "this file exists" in err
+    assert dpmic.Ledger("people.ledger").spent == 0
+    assert page.read_text() == before
+
+
+def test_a_rehearsal_overwrites_rehearsals_alone(run, job):
+    assert run("rehearse", JOB)[0] == 0
+    fill(job, {"epsilon = 1 ": "epsilon = 0.9 "})
+    assert run("rehearse", JOB)[0] == 0
+    assert "epsilon = 0.9" in (job.parent / REHEARSAL).read_text()
+    assert run("run", JOB, "--yes")[0] == 0
+    code, _, err = run("rehearse", JOB, "--report", REPORT)
+    assert code == 2
+    assert "this file exists" in err
+
+
+@pytest.mark.parametrize("given", [(), ("--sep", ";"), ("--decimal", ",")])
+def test_decimal_commas_are_mentioned_until_they_are_settled(run, tmp_path, given):
+    """The header alone is enough, and all there is."""
+    (tmp_path / "german.csv").write_text("alter;dosis\n")
+    hint = 'if the numbers have decimal commas, write decimal = "," below [data]'
+    settled = "--decimal" in given
+    assert (hint in run("init", "german.csv", *given)[2]) != settled
+    assert (hint in run("check", "german.dpmic.toml")[2]) != settled
+
+
+def test_commas_are_not_mentioned_for_other_files(run, job):
+    assert "decimal commas" not in run("check", JOB)[2]
+
+
+def test_check_asks_for_the_person_first(run, job):
+    """Its column needs no line of its own."""
+    fill(job, {'person = "id"': 'person = "ID_"', 'id = "ignore"': 'id = "?"'})
+    _, _, err = run("check", JOB)
+    first = err.splitlines()[1]
+    assert "there is no such column" in first
+    assert "the column that identifies people needs no line below [columns]" in first
+    fill(job, {'person = "ID_"': 'person = "?"'})
+    first = run("check", JOB)[2].splitlines()[1]
+    assert "privacy.person" in first
+    assert "which needs no line below [columns]" in first
+
+
+@pytest.mark.parametrize("case", ["drop", "categories"])
+def test_an_estimate_that_would_be_a_dash_is_refused(run, job, case):
+    fill(job, {"# estimate = true": "estimate = true"})
+    assert run("check", JOB)[0] == 0
+    other = {
+        "drop": {'rule = "refuse"': 'rule = "drop"'},
+        "categories": {"c = { bounds = [0, 1.0] }": 'c = { categories = ["0", "1"] }'},
+    }[case]
+    fill(job, other)
+    code, _, err = run("check", JOB)
+    assert code == 2
+    assert "known only for numbers and dates without missing values; put # before the line" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("a = { bounds = [01.01.2023, 31.12.2024] }", "write dates as 2023-01-01"),
+        ("a = { bounds = 0,5 }", "write decimals with a point, such as 0.5"),
+        ("a = { bounds = [10,5, 80] }", "decimals need a point, as in 10.5"),
+    ],
+)
+def test_dates_and_decimals_of_other_countries_have_a_remedy(run, job, line, remedy):
+    fill(job, {"a = { bounds = [-1, 1] }": line})
+    code, _, err = run("check", JOB)
+    assert code == 2
+    assert remedy in err
+
+
+@pytest.mark.parametrize("number", ["0,5", "much"])
+def test_an_option_that_is_not_a_number(run, number):
+    code, _, err = run("plan", "--n", "5000", "--epsilon", number)
+    assert code == 2
+    assert "'--epsilon': this is not a number; write 0.5, with a point; see dpmic plan" in err

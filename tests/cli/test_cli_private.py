@@ -119,7 +119,7 @@ def test_the_unit_and_the_consent_are_never_assumed(run, command):
     assert "the privacy unit: the options do not say how many rows one person can have; pass" in err
     code, out, err = run(*PRIVATE[command], "--one-row-per-person")
     assert (code, out) == (2, "")
-    assert "--yes: there is no terminal to ask for your consent" in err
+    assert "your consent: there is no terminal to ask for it; add --yes" in err
 
 
 def test_the_unit_reaches_the_release(run):
@@ -152,7 +152,7 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert "costs epsilon = 1 " in shown
     assert "epsilon 3 of 3 left, 2 after this" in shown
     assert "expected error" in shown
-    assert "from MIC*" in shown
+    assert "from the value in the whole population, on average" in shown
     assert "noise within 0.0" in shown
     assert "noise alone adds 0.0" in shown
     assert "protects a person, who has one row (not checked, dpmic takes your word;" in shown
@@ -174,7 +174,8 @@ def test_the_plan_of_a_table_says_what_it_will_be_worth(run, answering, monkeypa
         " ".join(answering("n\n", *PRIVATE[command], "--one-row-per-person", *more)[2].split())
         for more in ((), ("--axes", "linear"))
     ]
-    error = "expected error 0.012 from MIC* on average, and at most 0.012 in 90% of cases"
+    error = "expected error 0.012 from the value in the whole population, on average; at most "
+    error += "0.012 in 90% of cases"
     assert error in shown[0]
     chance = "a pair that scores 0.5"
     assert (chance in shown[0]) == (command == "screen")
@@ -203,7 +204,7 @@ def test_a_stored_answer_needs_no_consent(run, answering, command):
     given = (*PRIVATE[command], "--one-row-per-person", *KEPT, "--json")
     code, out, err = run(*given)
     assert (code, out, ledger.spent) == (2, "", 0)
-    assert "--yes: there is no terminal to ask for your consent" in err
+    assert "your consent: there is no terminal to ask for it; add --yes" in err
     first = json.loads(run(*given, "--yes")[1])
     for ask in (run, lambda *words: answering("", *words)):
         code, out, err = ask(*given)
@@ -225,7 +226,7 @@ def test_what_was_charged_is_finished_at_no_cost(run, monkeypatch):
         code, _, err = run(*given, "--yes")
     assert code == 130
     assert "the same command finishes for free" in err
-    assert "no terminal to ask for your consent" in run(*given)[2]
+    assert "there is no terminal to ask for it" in run(*given)[2]
     assert run(*given, "--yes")[0] == 0
     assert len(ledger.history()) == 1
 

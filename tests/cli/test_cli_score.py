@@ -111,7 +111,12 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
             "row 3: 'soon' is not a date; correct it, leave",
         ),
         (["quotes.csv", "a", "b"], "quotes.csv, row 1: a quotation mark"),
-        ([*MICR, "--bounds", "zzz=0:1"], "--bounds zzz: this column is not scored as numbers"),
+        ([*MICR, "--bounds", "zzz=0:1"], "--bounds zzz: no column of this name is scored as"),
+        (
+            [*MICR, "--bounds", "aa=0:1"],
+            "no column of this name is scored as numbers; did you mean",
+        ),
+        ([*MICR, "--bounds", "a=0,5:1"], "write --bounds age=0:120, with a decimal point"),
         ([*MICR, "--bounds", "a=0:1", "--bounds", "a=0:2"], "this column has bounds already"),
         ([*MICR, "--bounds-file", "no.toml"], "no.toml: there is no such file; check"),
         ([*MICR, "--bounds-file", "bad.toml"], "bad.toml: it is not valid TOML ("),

@@ -193,6 +193,7 @@ def test_the_demo(run, tmp_path):
         code, out, err = run("demo")
         assert code == 0
         assert "6,366 women" in out
+        assert out.endswith("Next: dpmic init yourtable.csv\n")
         assert "epsilon = 1" in out
         assert "demo.html" in err
     page = (tmp_path / "demo.html").read_text()

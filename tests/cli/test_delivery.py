@@ -373,7 +373,7 @@ def test_a_charge_without_an_answer_is_asked_about():
     consent = Consent(terms=None, yes=False, answered=())
     entry = SimpleNamespace(answer=None)
     query = SimpleNamespace(stored=lambda: entry, check=lambda: None)
-    with pytest.raises(dpmic.ParameterError, match="no terminal to ask for your consent"):
+    with pytest.raises(dpmic.ParameterError, match="there is no terminal to ask for it"):
         consent._ask(query, None)
     entry.answer = "{}"
     consent._ask(query, None)

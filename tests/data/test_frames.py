@@ -412,7 +412,8 @@ def test_refused_types_name_the_column(words: str, values: Any) -> None:
 
 def test_list_refusal_names_the_position() -> None:
     assert refuses("x[2] has type str: text", pair, [1, 2, "3", 4], Y) == (
-        "x[2] has type str: text is not a number; convert it to numbers, or list its categories."
+        "x[2] has type str: text is not a number; convert it to numbers (dates: "
+        "pandas.to_datetime), or list its categories."
     )
 
 
@@ -637,7 +638,7 @@ def test_refused_frame_columns_are_named(make: Callable[..., Any]) -> None:
 def test_unknown_columns(make: Callable[..., Any]) -> None:
     frame = make({"age": Y, "dose": Y})
     refuses(
-        "x = 'agee': there is no such column; did you mean 'age'.", pair, "agee", "dose", data=frame
+        "x = 'agee': there is no such column; did you mean 'age'?", pair, "agee", "dose", data=frame
     )
     refuses(
         "y = 'zzz': there is no such column; the columns are 'age', 'dose'.",

@@ -352,7 +352,7 @@ def test_cells_keep_both_ends():
         ({"failure": 1}, "failure = 1"),
         ({"rows_per_person": 0}, "rows_per_person = 0"),
         ({"ledger": 3, "dataset": "people"}, "it is not a Ledger"),
-        ({"data": FRAME.assign(pay=math.nan)}, "column pay: it has missing"),
+        ({"data": FRAME.assign(pay=math.nan)}, "column pay: it has empty cells"),
         ({"data": FRAME.assign(pay="a")}, "pay has dtype"),
         ({"data": FRAME.head(0)}, "it is empty"),
         ({"data": FRAME.drop(columns="pay")}, "there is no such column"),

@@ -447,7 +447,10 @@ def test_stored_answers_of_one_kind_have_one_length():
         ({"statistic": "mic"}, "micr-geometric has no such option"),
         ({"rows_per_person": 0}, "rows_per_person = 0"),
         ({"data": FRAME[:3]}, "micr-geometric needs at least 4 records"),
-        ({"data": FRAME.assign(age=[math.nan, *X[1:]])}, "non-numeric values"),
+        (
+            {"data": FRAME.assign(age=[math.nan, *X[1:]])},
+            "it has empty cells, or values that are not numbers",
+        ),
         ({"data": FRAME.assign(age="a")}, "age has dtype"),
     ],
 )

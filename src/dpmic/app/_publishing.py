@@ -169,7 +169,8 @@ def _expected(job: Job, query: Any) -> dict[str, str]:
 def _error(value: float | None, upper: float | None) -> str:
     if value is None or upper is None:
         return "not simulated for so little data or so small an epsilon"
-    return f"{value:.2g} from MIC* on average, at most {upper:.2g} in 90% of cases"
+    on_average = f"{value:.2g} from the value in the whole population, on average"
+    return f"{on_average}; at most {upper:.2g} in 90% of cases"
 
 
 def _meters(job: Job, query: Any) -> str:

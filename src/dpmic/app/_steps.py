@@ -131,7 +131,7 @@ def lacking(job: Job, place: str = "") -> Lacking:
             shown = re.sub(r"^line \d+, ", "", value).removeprefix("columns.")
             said = f"{shown}: {for_the_file(problem.reason)}"
             remedy = "" if key.startswith("columns.") else f"; {for_the_file(problem.remedy)}"
-            wrong.append(f"{said}{remedy}.")
+            wrong.append(f"{said}{remedy}{'' if remedy.endswith('?') else '.'}")
     return Lacking(wrong, unfilled)
 
 

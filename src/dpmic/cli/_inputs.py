@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dpmic._progress import reading
 from dpmic.cli._options import Missing, Written
 from dpmic.cli._output import note
-from dpmic.errors import InputError, ParameterError, UnreadableError, safe_repr
+from dpmic.cli._spending import before_charge
+from dpmic.errors import InputError, ParameterError, UnreadableError, did_you_mean, safe_repr
 
 if TYPE_CHECKING:
     import pyarrow
@@ -133,6 +134,7 @@ def _gaps_noted(table: pyarrow.Table) -> bool:
     return True
 
 
+@before_charge()
 def private(
     file: str,
     ends: Mapping[str, Any],
@@ -237,7 +239,8 @@ def bounds(written: Sequence[str] | None, file: Path | None) -> dict[str, Ends]:
             ends = _end(low), _end(high)
         except ValueError:
             reason = "two numbers or dates are needed"
-            raise ParameterError(f"--bounds {text}", reason, remedy) from None
+            point = ", with a decimal point" if "," in interval else ""
+            raise ParameterError(f"--bounds {text}", reason, remedy + point) from None
         if name in known:
             reason = "this column has bounds already"
             raise ParameterError(f"--bounds {name}", reason, "give its bounds once")
@@ -318,8 +321,8 @@ def bounds_of(
         if name not in columns:
             raise ParameterError(
                 f"--bounds {name}",
-                "this column is not scored as numbers",
-                f"give bounds for {' and '.join(columns)}",
+                "no column of this name is scored as numbers",
+                did_you_mean(name, columns, "columns scored as numbers"),
             )
     return of_columns(columns, bounds(written, file), otherwise)
 
@@ -371,7 +374,7 @@ def _ends(file: Path, name: str, ends: Any) -> Ends:
         raise InputError(
             f"{file}: {name} = {safe_repr(ends)}",
             "two numbers are needed",
-            f"write {name} = [0, 120]",
+            f"write {name} = [0, 120], with a point in decimals",
         )
     try:
         return float(ends[0]), float(ends[1])

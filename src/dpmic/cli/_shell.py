@@ -27,6 +27,8 @@ REFUSED, WRONG, STOPPED = 1, 2, 130
 USAGE: type = typer.BadParameter.__mro__[2]
 
 QUOTES = "\"'"
+NO_NUMBER = re.compile(r"Input should be a valid number.*|\S+ is not a valid float.*")
+"""What pydantic and click say of an option such as ``--epsilon 0,5``."""
 
 DELIVERY = {"as_json", "as_csv", "report", "overwrite", "debug", "yes"}
 """The parameters that are not part of a query: delivery of the result, and consent."""
@@ -86,6 +88,7 @@ def _usage(error: BaseException) -> str:
     """Return a usage error in one line."""
     message = " ".join(str(getattr(error, "format_message", error.__str__)()).split())
     message = message.replace(": Value error, ", ": ")  # pydantic's words
+    message = NO_NUMBER.sub("this is not a number; write 0.5, with a point", message)
     context = getattr(error, "ctx", None)
     command = "dpmic" if context is None else context.command_path
     return f"{message.rstrip('.')}; see {command} --help."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -72,12 +73,12 @@ class Consent:
         ``several`` allows more than one row per person; ``terms`` are the terms that not all
         private commands have.
         """
-        if account.ledger is None and not yes and not _asking():
-            raise _nobody()
         from dpmic.privacy.query import Terms
 
         charged = {**vars(account), "ledger": account.ledger and opened(account.ledger)}
         protected, answered = _unit(unit, several)
+        if account.ledger is None and not yes and not _asking():
+            raise _nobody()
         checked = Terms(person=protected.person, rows_per_person=protected.rows, **charged, **terms)
         if yes and protected.person is None:
             _output.note(f"note: protects {protected.planned(spell(PERSON))}")
@@ -102,7 +103,7 @@ class Consent:
         self._ask(query, expected)
         ledger = self.terms.ledger
         try:
-            with working(doing):
+            with working(doing), before_charge(query):
                 result = query.run()
             if result.replayed is not None:
                 _output.note(
@@ -145,6 +146,18 @@ class Consent:
             raise Declined("nothing was spent")
 
 
+@contextmanager
+def before_charge(query: Query[Any] | None = None) -> Iterator[None]:
+    """Add to errors about the data that nothing was spent, unless the ledger has an entry."""
+    try:
+        yield
+    except InputError as error:
+        if query is None or query.stored() is None:
+            stop = "" if error.remedy.endswith("?") else "."
+            error.remedy += f"{stop} Nothing was spent"
+        raise
+
+
 def show(
     query: Query[Any],
     expected: Mapping[str, str],
@@ -182,8 +195,8 @@ def expected_error(value: float | None, upper: float | None) -> dict[str, str]:
     """Return a row on the expected distance of a value from MIC*, where it is known."""
     if value is None or upper is None:
         return {}
-    words = f"{value:.2g} from MIC* on average, and at most {upper:.2g} in 90% of cases"
-    return {"expected error": words}
+    on_average = f"{value:.2g} from the value in the whole population, on average"
+    return {"expected error": f"{on_average}; at most {upper:.2g} in 90% of cases"}
 
 
 def _budget(query: Query[Any]) -> str:
@@ -205,8 +218,8 @@ def left(remaining: float, total: float) -> str:
 
 def _nobody() -> ParameterError:
     return ParameterError(
-        "--yes",
-        "there is no terminal to ask for your consent",
+        "your consent",
+        "there is no terminal to ask for it",
         "add --yes to publish without asking",
     )
 

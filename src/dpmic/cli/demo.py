@@ -51,12 +51,12 @@ MEANINGS = {
     "marriage rating": "1 = very poor to 5 = very good",
     "age": "in years; readers of a women's magazine, in their first marriage",
     "years married": "the range follows from the ages",
-    "children": "six or more are counted as six",
+    "children": "0 to 4; 5.5 stands for 5 or more",
     "religiousness": "1 = not to 4 = strongly",
     "education": "in years: 9 = grade school to 20 = advanced degree",
     "occupation": "1 = student to 6 = professional with advanced degree",
     "husband's occupation": "the same answers",
-    "affairs": "a rate of time in a year: once a month; more counts as that",
+    "affairs": "time spent in affairs, a yearly rate; above 12 (once a month) counts as 12",
 }
 """What the answers mean, from the survey's documentation."""
 
@@ -104,7 +104,7 @@ def demo(
         )
 
     out.give(_answers.demonstrated(result, exact), page)
-    _output.say("Next: dpmic screen --help")
+    _output.say("Next: dpmic init yourtable.csv")
 
 
 def exact_values(

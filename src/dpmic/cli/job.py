@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,9 +19,10 @@ from dpmic.cli import _options as o
 from dpmic.cli._output import Answer, Delivery
 from dpmic.cli._shell import repeated
 from dpmic.cli._spending import Consent, answer_to, show
-from dpmic.errors import ParameterError
+from dpmic.errors import DpmicError, ParameterError
 
 if TYPE_CHECKING:
+    from dpmic.data import Dialect
     from dpmic.job import Job
     from dpmic.privacy.query import Query, Terms
 
@@ -69,9 +73,26 @@ def init(
     save(text, path, overwrite=overwrite)
     for line in notes:
         _output.note(line)
-    if any("';'" in line for line in notes) and written.decimal is None:
-        _output.note('if the numbers have decimal commas, write decimal = "," below [data]')
+    _note_commas(written.dialect, notes)
     _output.say(f'Wrote {path}. Replace every "?" in it, then run: dpmic check {path}')
+
+
+def _note_commas(dialect: Dialect, notes: Sequence[str]) -> None:
+    """Mention decimal commas for a file separated by semicolons, going by its header alone."""
+    semicolons = dialect.sep == ";" or any("';'" in line for line in notes)
+    if semicolons and dialect.decimal is None:
+        _output.note('if the numbers have decimal commas, write decimal = "," below [data]')
+
+
+def _note_commas_of(job: Job) -> None:
+    """Do so for the table of a job; a table that cannot be opened is a problem of its own."""
+    from dpmic.data import Dialect, header
+
+    notes: list[str] = []
+    with suppress(DpmicError):
+        dialect = Dialect(**job.written)
+        header(str(job.at("data", "file")), dialect, notes.append)
+        _note_commas(dialect, notes)
 
 
 def check(job: JobFile, people: People = None) -> None:
@@ -83,6 +104,7 @@ def check(job: JobFile, people: People = None) -> None:
     from dpmic.job import Job, for_the_file, speaking_of_keys
 
     loaded = Job.load(job)
+    _note_commas_of(loaded)
     loaded.refuse(loaded.check())
     if people is None and loaded.get("data", "people") is None:
         _output.say(
@@ -117,11 +139,13 @@ def rehearse(
     The made-up columns follow the bounds and categories of the job file. The table and the ledger
     stay closed, and nothing is spent.
     """
-    from dpmic.job import Job, speaking_of_keys
+    from dpmic.job import MADE_UP, Job, speaking_of_keys
 
     loaded = Job.load(job)
     loaded.refuse(loaded.entries.problems)
-    out = Delivery(report=report or _beside(loaded.at("report", "file")), overwrite=overwrite)
+    place = report or _beside(loaded.at("report", "file"))
+    again = _shows(place, f"<title>{MADE_UP.capitalize()}")
+    out = Delivery(report=place, overwrite=overwrite or again)
     out.check(job, loaded.at("data", "file"), loaded.at("privacy", "ledger"))
     count = _people(loaded, people)
     with speaking_of_keys(), working("rehearsing"):
@@ -155,6 +179,14 @@ def _beside(report: Path | None) -> Path | None:
     return report and report.with_name(f"{report.stem}.rehearsal{report.suffix}")
 
 
+def _shows(report: Path | None, words: str) -> bool:
+    """Return whether there is an earlier report that has these words in it."""
+    try:
+        return report is not None and words in unescape(report.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
 def _people(job: Job, given: int | None) -> int:
     """Return the number of people to make up: from the option, the file, or a prompt."""
     if given is None and job.get("data", "people") is None:
@@ -180,7 +212,9 @@ def run(job: JobFile, yes: o.Yes = False, *, out: Delivery) -> None:
     loaded = Job.load(job)
     if out.report is None:
         out = replace(out, report=loaded.at("report", "file"))
-    out.check(job, loaded.at("data", "file"), loaded.at("privacy", "ledger"))
+    files = (job, loaded.at("data", "file"), loaded.at("privacy", "ledger"))
+    again = replace(out, overwrite=out.overwrite or _shows(out.report, loaded.text))
+    again.check(*files)
     loaded.refuse([problem for problem in loaded.check() if not is_about_unit(problem)])
     with speaking_of_keys():
         terms, _ = loaded.keywords()
@@ -195,6 +229,11 @@ def run(job: JobFile, yes: o.Yes = False, *, out: Delivery) -> None:
         texts: dict[str, Any] = {"job": loaded.text, "spell": for_the_file}
         consent = Consent.sought(unit, account, yes, several=several, **texts, **terms)
         query = loaded.prepare(consent.terms, _table(loaded, consent.terms))
+        entry = query.stored()
+        if entry is None or entry.answer is None:
+            out.check(*files)
+        else:  # the report of this answer may be written again
+            out = again
         consent.publish(
             out,
             "publishing",

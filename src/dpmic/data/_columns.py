@@ -58,7 +58,7 @@ _REFUSED = (
     (
         {"str", "bytes", "bytearray", "String", "Binary"},
         "text is not a number",
-        "convert it to numbers, or list its categories",
+        "convert it to numbers (dates: pandas.to_datetime), or list its categories",
     ),
     (
         {"date", "time", "timedelta"},

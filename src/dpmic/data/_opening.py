@@ -159,6 +159,11 @@ def header(
     return open_file(path, dialect, private=True, note=note).names
 
 
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Return whether a name ends like that of a table."""
+    return os.fspath(path).lower().endswith(ENDINGS)
+
+
 def load(
     path: str | Uploaded,
     columns: Sequence[str] | None = None,
@@ -219,7 +224,7 @@ def _with_dates(
 def _is_path(data: Any) -> bool:
     """Return whether an object is a path; a plain string may also be the name of a column."""
     if isinstance(data, str):
-        return data.lower().endswith(ENDINGS) or os.path.isdir(data) or os.path.isfile(data)
+        return is_table(data) or os.path.isdir(data) or os.path.isfile(data)
     return isinstance(data, os.PathLike)
 
 

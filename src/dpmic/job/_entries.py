@@ -315,6 +315,10 @@ def _domain(name: str, entry: Mapping[str, Any]) -> tuple[Domain, Any]:
         known = _validate.categories(entry["categories"], name)
         return known, list(known.labels)
     written = entry["bounds"]
+    if isinstance(written, list) and len(written) > 2:
+        raise ParameterError(
+            name, "an interval has two ends; decimals need a point, as in 10.5", ""
+        )
     ends = _validate.interval(written, name)
     if len({isinstance(end, datetime.date) for end in written}) > 1:
         raise ParameterError(name, "its bounds must be two numbers or two dates", "")

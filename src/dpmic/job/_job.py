@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
-from dpmic.data import Dialect, Uploaded, header, load, position
+from dpmic.data import Dialect, Uploaded, header, is_table, load, position
 from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
@@ -105,7 +106,7 @@ class Job:
         try:
             entries = Entries.read(text)
         except ValueError as error:
-            raise _no_toml(path, error) from None
+            raise _no_toml(path, error, text) from None
         _rules.apply(entries)
         return cls(Path(path), text, entries, table)
 
@@ -191,7 +192,9 @@ class Job:
 
         Reads the header of the data file, but no record.
         """
-        return (*self.entries.problems, *self._in_file(), *self._in_ledger())
+        found = (*self.entries.problems, *self._in_file(), *self._in_ledger())
+        # The person first: that column then needs no line of its own.
+        return tuple(sorted(found, key=lambda problem: not _is_person(problem)))
 
     def refuse(self, problems: Sequence[DpmicError]) -> None:
         """Raise one error that lists all problems, if there are any."""
@@ -220,7 +223,10 @@ class Job:
                 key = _rules.UNIT if name == person else ("columns", name)
                 line = self.entries.lines.get(key)
                 value = f"{error.value} of {file}"
-                yield EntryError(value, error.reason, error.remedy, ".".join(key), line)
+                remedy = error.remedy
+                if name == person:
+                    remedy += " (the column that identifies people needs no line below [columns])"
+                yield EntryError(value, error.reason, remedy, ".".join(key), line)
 
     def _in_ledger(self) -> Iterator[DpmicError]:
         """Yield a problem if the ledger does not exist: a typo must not create another budget."""
@@ -414,6 +420,21 @@ class Job:
         return f"Job({str(self.path)!r}: {self.ask})"
 
 
-def _no_toml(path: str | os.PathLike[str], error: ValueError) -> InputError:
+def _is_person(problem: DpmicError) -> bool:
+    """Return whether a problem is about the column that identifies people."""
+    return isinstance(problem, EntryError) and problem.key == ".".join(_rules.UNIT)
+
+
+def _no_toml(path: str | os.PathLike[str], error: ValueError, text: str = "") -> InputError:
+    if is_table(path):
+        made = f"{Path(path).stem}.dpmic.toml"
+        remedy = f"pass {made}; dpmic init {path} writes it, if there is none yet"
+        return InputError(str(path), "this is a table, and a job file is expected", remedy)
     remedy = 'correct that line: write texts in "quotes" and lists in [brackets]'
+    found = re.search(r"line (\d+)", str(error))
+    line = text.split("\n")[int(found[1]) - 1] if found else ""
+    if re.search(r"\d\.\d+\.\d", line):
+        remedy = "write dates as 2023-01-01"
+    elif re.search(r"\d,\d", line):
+        remedy = "write decimals with a point, such as 0.5"
     return InputError(str(path), f"it is not valid TOML: {error}", remedy)

@@ -24,7 +24,10 @@ from dpmic.privacy.release import MECHANISMS
 UNIT = ("privacy", "person")
 """The entry that a missing privacy unit is reported for."""
 
-UNIT_REMEDY = "name the column that identifies people, or write one_row_per_person = true instead"
+UNIT_REMEDY = (
+    "name the column that identifies people, which needs no line below [columns], or write "
+    "one_row_per_person = true instead"
+)
 OFF = "put # before the line"
 
 
@@ -251,10 +254,17 @@ def _promised(entries: Entries, named: Sequence[str], groups: Categories) -> Non
 
 
 def _shown(entries: Entries) -> None:
+    scored = [entries.columns[name] for name in variables(entries) if name in entries.columns]
+    complete = entries.get("missing", "rule", "refuse") == "refuse"
     if entries.get("report", "estimate") and entries.get("question", "ask") == "test":
         entries.wrong(("report", "estimate"), "a test has no estimate of MIC*", OFF)
     elif entries.get("report", "estimate") and entries.get("groups", "by") is not None:
         entries.wrong(("report", "estimate"), "groups have no estimate of MIC*", OFF)
+    elif entries.get("report", "estimate") and not (
+        complete and all(isinstance(own.domain, tuple | None) for own in scored)
+    ):
+        reason = "the estimate of MIC* is known only for numbers and dates without missing values"
+        entries.wrong(("report", "estimate"), reason, OFF)
 
 
 def _open(entries: Entries) -> None:

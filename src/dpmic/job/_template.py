@@ -56,7 +56,8 @@ top = $top                           # strongest pairs: how many
 # target = "age"                  # strongest or all pairs: only pairs with this column
 # x = "age"                       # one pair, test: the two columns
 # y = "dose"
-# axes = "wide"                   # for values far from 0, such as years and dates
+# axes = "wide"                   # only if the bounds are far wider than the values,
+                                  #   such as years in [0, 3000]
 # mechanism = "auto"              # this and the next lines have good defaults
 # cap = 5
 # B = 100
@@ -181,7 +182,9 @@ def save(text: str, path: str | os.PathLike[str], *, overwrite: bool = False) ->
         Replace an earlier job file, including what was filled in.
     """
     target = Path(path)
-    remedy = with_code("choose another name, or pass `overwrite=True`")
+    remedy = with_code(
+        "choose another name, or pass `overwrite=True`, which erases what was filled in"
+    )
     refused = ParameterError(str(path), "this file exists", remedy)
     if overwrite and target.exists() and not _is_job(target):
         raise ParameterError(

@@ -164,7 +164,7 @@ def read_privately(read: Callable[[], Result], remedy: str = DROP) -> Result:
     # Raised outside the handler, so that not even the exception's context holds a value.
     raise InputError(
         f"column {column}",
-        "it has missing, infinite or non-numeric values, or integers too large for float64",
+        "it has empty cells, or values that are not numbers, are infinite or too large for float64",
         remedy + ", correct single records at their source, or leave the column out",
     )
 

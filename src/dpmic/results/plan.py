@@ -302,7 +302,7 @@ class TablePlan(Result):
         assert self.unrelated is not None
         certain = not self.selection_epsilon
         sure = ">0.999" if self.chance > 0.999 and not certain else format_floor(self.chance, 3)
-        among = f"the chance to be selected, where all others score {self.unrelated:.2g}"
+        among = f"its probability of selection, if all others are unrelated ({self.unrelated:.2g})"
         return "a pair that scores 0.5", sure, among
 
     def remarks(self) -> list[str]:
