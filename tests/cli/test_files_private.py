@@ -280,7 +280,9 @@ def test_a_private_test_scatters_between_bounds(run, tmp_path):
     filled = run(*tested, "--missing", "scatter", *BOUNDS, "--fill", "a=3")
     assert "they exclude each other" in refused(filled)
     for options in (("--missing", "scatter"), BOUNDS):
-        assert "only a private test takes it" in refused(run("test", "gaps.csv", "a", "b", *options))
+        assert "only a private test takes it" in refused(
+            run("test", "gaps.csv", "a", "b", *options)
+        )
     assert (
         json.loads(run("test", "gaps.csv", "a", "b", "--missing", "drop", "--json")[1])["n"] == 80
     )
