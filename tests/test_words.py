@@ -26,7 +26,7 @@ INSTEAD = {
     r"(?<=[;,.]\s)public are": "Public: ...",
     r"of the chosen": "of the selected pairs",
     r"chance alone gives": "by chance, unrelated columns score a little above 0",
-    r"(?:holds?|held) it for": "was 1% sure",
+    r"(?:holds?|held) it for": "is 1% sure",
     r"costs? what it costs": "is charged separately",
     r"keeps? account": "track",
     r"one of both": "one of the two",
@@ -58,6 +58,11 @@ INSTEAD = {
     r"(?:has|have|had) (?:the last word|no say)": "decides, was not used",
     r"tak(?:en|es?) up (?:again|what)": "resume",
     r"stands? here": "is shown, is used",
+    r"determines the other": "a relation without noise scores close to 1",
+    r"says nothing about the other": "a score close to 0: no grid shows a relation",
+    r"nobody can remove": "the noise hides the effect of any one record",
+    r"(?:bound|guarantee) (?:of epsilon )?fails": "by how much a probability may change beyond it",
+    r"was 1% sure": "knows all other records, and is 1% sure",
     r"belongs? to nobody": "does not say whose it is",
 }
 """A phrase, as a regular expression whose spaces match any gap, and what to write instead."""

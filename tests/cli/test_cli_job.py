@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+import tomllib
 from html import unescape
 
 import commands
@@ -227,6 +228,8 @@ def test_a_rehearsal_says_so_wherever_one_looks(run, job, tmp_path):
     assert code == 0
     assert out.startswith("Rehearsal on made-up data. ")
     assert "No record was read and nothing was spent" in out
+    count = tomllib.loads(job.read_text())["data"]["people"]
+    assert f"The noise and the cost are those of the real job for {count:,} people." in out
     assert re.search(r"took \d+\.\d s, without the time to read the real table", out)
     assert "differentially private" not in out
     assert str(tmp_path / REHEARSAL) in err
@@ -234,6 +237,7 @@ def test_a_rehearsal_says_so_wherever_one_looks(run, job, tmp_path):
     assert "<title>Rehearsal on made-up data: The strongest 2 of 3 pairs</title>" in page
     assert "<h1>Rehearsal on made-up data: The strongest 2 of 3 pairs</h1>" in page
     assert "<h2 id='promise'>Rehearsal on made-up data</h2>" in page
+    assert re.search(rf"For {count:,} \w+, the report shows how large the noise will be", page)
     assert "<dd>rehearsal on made-up data</dd>" in page  # the dataset
     assert "Guarantee" not in page
     assert "differentially private" not in page
@@ -284,6 +288,7 @@ def test_the_report_shows_the_job_as_it_is(run, job, tmp_path):
     assert run("run", JOB, "--yes")[0] == 0
     page = (tmp_path / REPORT).read_text()
     assert job.read_text() in unescape(page)
+    assert "all of this is as stated in the job file" in page
     assert "<b>" not in page.partition("How it was made")[2]
     assert f"<code>dpmic run {JOB}</code>" in page
     assert "differentially private with epsilon = 1" in page

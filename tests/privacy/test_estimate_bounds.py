@@ -1,5 +1,6 @@
 """Private bounds: their statement, their privacy, and what they answer where there is little."""
 
+import dataclasses
 import math
 import pickle
 from decimal import Inexact, localcontext
@@ -136,6 +137,21 @@ def test_round_trips_and_html():
     for wrong in ({"low": math.inf}, {"high": estimate.low}, {"outside": 801}, {"failure": 1.0}):
         with pytest.raises(dpmic.DpmicError):
             dpmic.BoundsEstimate.from_dict({**estimate.to_dict(), **wrong})
+
+
+@sweep(
+    ("outside", "said"),
+    [
+        (40, "Nearly all values of pay lie between {}: most likely no more than 40 of 800 are"),
+        (41, "Most likely at least 759 of the 800 values of pay lie between {}; the others may"),
+        (800, "How many values of pay lie between {} is hidden by the privacy noise."),
+    ],
+)
+def test_nearly_all_is_said_only_where_few_may_lie_outside(outside, said):
+    estimate = dpmic.estimate_bounds("pay", data=FRAME, epsilon=5.0)
+    assert estimate.found
+    other = dataclasses.replace(estimate, outside=outside)
+    assert said.format(f"{other.low:.12g} and {other.high:.12g}") in other.headline()
 
 
 # The statement

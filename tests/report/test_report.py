@@ -259,11 +259,18 @@ def test_a_page_opens_with_a_sentence_and_ends_with_folded_details():
 def test_the_guarantee_comes_in_plain_words_first(kind):
     result, words = results()[kind], "".join(Outline(built(kind)).words)
     assert words.index(result.protection) < words.index(result.guarantee)
-    assert "is at most 2.7% sure after seeing it" in words
+    known = "someone who knows all other records, and is 1% sure of a guess about that record, is"
     if kind == "matrix":
         loose = dataclasses.replace(result, delta=1e-6).protection
-        assert "in 1% of cases detects that one record was replaced in at most 2.8%" in loose
+        assert "someone who knows all other records tests" in loose
+        assert "in 1% of cases detects a replacement in at most 2.8%." in loose
+        assert " is weak" in dataclasses.replace(result, delta=1e-6, epsilon=4.0).protection
+    else:
+        assert f"{known} at most 2.7% sure after seeing the result" in words
     if kind == "release":
+        for epsilon, limited in ((3.9, True), (4.0, False)):
+            said = dataclasses.replace(result, epsilon=epsilon).protection
+            assert ("is limited" in said) == limited == (" is weak" not in said)
         known = {0.1: "1.2%", 5.0: "60%", 10.0: "99.6%", 1000.0: "100%"}
         for epsilon, sure in known.items():
             assert f"at most {sure} sure" in dataclasses.replace(result, epsilon=epsilon).protection
@@ -272,13 +279,48 @@ def test_the_guarantee_comes_in_plain_words_first(kind):
 def test_the_band_is_what_unrelated_columns_score():
     for kind in ("screening", "matrix", "release", "groups"):
         result = results()[kind]
-        known = max(own.unrelated.most for own in getattr(result, "members", (result,)))
+        known = max(own.unrelated.most for own in result.relations())
         source = built(kind)
         assert f"unrelated columns score up to {ceiling(known)}</text>" in source
         assert source.count(f"class='chance' y='4' width='{100 * known:.2f}%'") == 1
     other = dataclasses.replace(results()["release"], parameters={"cap": 3.5, "axes": "any"})
     assert other.unrelated is None
     assert "class='chance'" not in page(other)
+
+
+def test_a_page_speaks_of_the_privacy_unit():
+    result = results()["release"]
+    for person, rows, each, them in (
+        (None, 1, "one record", "records"),
+        ("patient", 1, "one person's record", "people"),
+        ("patient", 5, "one person's records", "people"),
+    ):
+        other = dataclasses.replace(result, person=person, rows_per_person=rows)
+        words = "".join(Outline(page(other)).words)
+        assert f"The noise hides the effect of any {each}, as" in words
+        assert f"Epsilon limits the effect of any {each} on" in words
+        assert f"published about the same {them} add up" in words
+        assert f"The effect of any {each} on this result is limited" in words
+
+
+def test_a_group_says_what_was_promised_and_not_its_size():
+    groups = results()["groups"]
+    member = groups["1"]
+    for own in (member, type(member).from_json(member.to_json())):
+        assert own.guarantee.startswith("For group 1 of half: this MIC of age and ")
+        assert own.guarantee.endswith(
+            " At least 600 records were promised for this group; its size is not published."
+        )
+        assert "n = 600" not in own.guarantee
+        assert "n=600" not in repr(own)
+        shown = "".join(Outline(page(own)).words)
+        assert "n = 600" not in shown
+        assert "at least 600 records, epsilon" in shown
+        assert ("at least 600", "promised; the group's size is not published") in [
+            fact[1:] for fact in own.facts()
+        ]
+    assert repr(groups).count("n>=600 promised") == 2
+    assert "Public: n = 1500, by = half" in groups.guarantee
 
 
 def test_what_each_column_is_comes_from_the_result_and_the_job_file():

@@ -1,11 +1,17 @@
 """Words for strength: thresholds that were measured, and nothing called a relation by chance."""
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
+from report_kinds import results
 from sweeps import sweep
 
 import dpmic
 from dpmic.parameters.chance import Unrelated
+from dpmic.privacy.pairwise import prepare
+from dpmic.privacy.query import Terms
 from dpmic.results.relation import MODERATE, STRONG, Relation, ceiling, degree
 
 
@@ -52,3 +58,73 @@ def test_other_settings_have_no_words_for_strength(rng):
         assert score.unrelated is None
         assert score.headline() == f"x and y score {score.mic:.2f}."
     assert dpmic.mice(x, y).unrelated is not None
+
+
+def test_no_noise_is_called_a_relation_among_many_pairs():
+    """Of 6 matrices with 1,225 unrelated pairs each; it fails by chance once in 40,000.
+
+    No score exceeds ``most``, and each value's noise exceeds its margin with a probability of
+    0.025 / 1225. So 0.15 pairs stand out on average, and four with a probability below 1 / 40,000.
+    """
+    columns = np.random.default_rng(0).uniform(size=(3000, 50))
+    terms = Terms(epsilon=1.5, allow_noisy=True)
+    few = prepare(columns[:, :6], terms, bounds=[(0, 1)] * 6, delta=1e-6)
+    scores = np.resize(few.compute(list(columns[:, :6].T)), 1225).tolist()
+    query = prepare(columns, terms, bounds=[(0, 1)] * 50, delta=1e-6)
+    found = [query.publish(scores) for _ in range(6)]
+    assert found[0].noise == "gaussian"
+    assert max(scores) < found[0].unrelated.most
+    counts = [re.search(r"(\w+) of the 1,225 pairs", each.headline())[1] for each in found]
+    assert sum(0 if count == "None" else int(count) for count in counts) < 4
+
+
+def with_first(member, value):
+    """Return a release, or a screening, whose first value is another."""
+    if isinstance(member, dpmic.Release):
+        return dataclasses.replace(member, value=value)
+    return dataclasses.replace(member, values=(value, *[0.0] * (len(member.values) - 1)))
+
+
+@sweep("kind", ["screening", "matrix", "groups"])
+def test_a_relation_exceeds_what_the_noise_of_any_value_explains(kind):
+    """Correcting each pair, or group, by itself is not enough."""
+    result = results()[kind]
+    relation = result.relations()[0]
+    assert relation.margin > relation.half
+    for short, related in ((relation.half, False), (relation.margin, True)):
+        value = relation.unrelated.most + short + 1e-6
+        if kind == "groups":
+            members = (with_first(result.members[0], value), with_first(result.members[1], 0.0))
+            said = dataclasses.replace(result, members=members).headline()
+        else:
+            said = with_first(result, value).headline()
+        assert (" related: " in said or " related in group 0 of half: " in said) == related
+        assert f"give or take {ceiling(relation.half)}" in said
+
+
+def test_the_strongest_of_several_groups_is_compared_with_the_strongest_of_as_many():
+    groups = results()["groups"]
+    for relation, member in zip(groups.relations(), groups.members, strict=True):
+        assert relation.unrelated.most > member.unrelated.most
+        assert relation.half == member.relations()[0].margin < relation.margin
+
+
+def test_several_rows_of_a_person_have_no_words_for_strength(rng):
+    """Rows that repeat each other raise the scores of unrelated columns."""
+    x, y = np.repeat(rng.uniform(size=(2, 500)), 4, axis=1)
+    table, box = np.column_stack([x, y]), [(0, 1)] * 2
+    usual = {"epsilon": 5.0, "rows_per_person": 4}
+    counts = dpmic.release(x, y, bounds=box, mechanism="micr-geometric", **usual)
+    assert counts.unrelated is None
+    for named in ({}, {"person": np.repeat(np.arange(500), 4)}):
+        for found in (
+            dpmic.release(x, y, bounds=box, **usual, **named),
+            dpmic.screen(table, bounds=box, top=1, **usual, **named),
+            dpmic.release_pairwise(table, bounds=box, **usual, **named),
+        ):
+            assert found.unrelated is None
+            assert " score 0." in found.headline()
+            assert "elated" not in found.headline()
+            assert "class='chance'" not in dpmic.report.page(found)
+    once = {"epsilon": 5.0, "person": np.repeat(np.arange(500), 4)}
+    assert dpmic.release(x, y, bounds=box, **once).unrelated is not None

@@ -167,7 +167,7 @@ def rehearse(
         title=f"Rehearsal on made-up data. {answer.title}",
         below=[
             "No record was read and nothing was spent. The data are made up, so the values mean "
-            "nothing. The noise and the cost are those of the real job.",
+            f"nothing. The noise and the cost are those of the real job for {count:,} people.",
             f"The computation took {took:.1f} s, without the time to read the real table.",
         ],
     )

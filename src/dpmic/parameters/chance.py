@@ -27,7 +27,7 @@ LEVEL = 0.95
 
 
 class Unrelated(NamedTuple):
-    """What unrelated columns score: half of them more than ``median``, 5% more than ``most``."""
+    """What unrelated columns score: their median, and what 5% of them exceed, from simulations."""
 
     median: float
     most: float

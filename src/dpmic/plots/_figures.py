@@ -28,7 +28,7 @@ from dpmic.plots._style import (
     shades,
     style,
 )
-from dpmic.results.relation import ceiling
+from dpmic.results.relation import ceiling, the_strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,7 +175,7 @@ def screening(found: results.Screening, ax: Axes | None) -> Axes:
         for (x, y), value, ends in zip(found.pairs, found.values, found.interval(0.95), strict=True)
     ]
     ax = draw_bars(rows, by_chance(found), "MIC", ax)
-    what = f"The strongest {len(found.pairs)} of {found.candidates:,} pairs"
+    what = the_strongest(len(found.pairs), found.candidates)
     if found.target is not None:
         what += f" with {literal(found.target)}"
     head(ax, what, cost(found))

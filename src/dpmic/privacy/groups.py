@@ -204,7 +204,11 @@ class GroupsQuery(Query[Groups]):
         }
         sizes = dict(zip(self.groups.labels, (part.n for part in self.parts), strict=True))
         facts = {"by": self.by.names[0], "at_least": sizes, **shared}
-        return Groups(labels=self.groups.labels, members=members, parameters=facts, **self.facts)
+        named = tuple(
+            replace(member, parameters={"by": facts["by"], "group": group, **member.parameters})
+            for group, member in zip(self.groups.labels, members, strict=True)
+        )
+        return Groups(labels=self.groups.labels, members=named, parameters=facts, **self.facts)
 
 
 def _of_group(records: Any, inside: NDArray[np.bool_]) -> Any:

@@ -70,9 +70,9 @@ def release_pairwise(
     table, bounds, epsilon, mechanism, axes, cap, B, c
         As for :func:`dpmic.screen`.
     delta : float
-        The probability that the bound of epsilon fails: 0 for pure privacy, else at most 0.001 and
-        below 1 / n. The noise is then Gaussian, unless that reduces it by less than 1%: then no
-        delta is spent.
+        By how much the probability of any set of results may change beyond the factor of
+        e^epsilon: 0 for pure privacy, else at most 0.001 and below 1 / n. The noise is then
+        Gaussian, unless that reduces it by less than 1%: then no delta is spent.
     target : str, optional
         Publish only the pairs of this column with others.
     categories, missing, complete, person, rows_per_person

@@ -124,13 +124,13 @@ def page(
         raise ParameterError("estimate", "only published MICs have one", "leave it out")
     if isinstance(result, Published):
         content = _private_content(result, points, others, estimate)
-        columns = described(result, job)
+        columns = _column_part(described(result, job), job)
         made = _technical(result, command, job, rehearsal)
         if rehearsal:
             return _rehearsed(result, title, content, columns, made)
         page = Page(title or content.title, result.headline(), content.parts[0])
         spent = _spending(result, ledger)
-        rest = [*content.parts[1:], *_column_part(columns), _reading(content), spent, made]
+        rest = [*content.parts[1:], *columns, _reading(content), spent, made]
         return _frame(page, result, [page.first, _promise(result), *rest])
     _refuse_jobs(job, rehearsal)
     if ledger is not None:
@@ -191,12 +191,13 @@ class Page:
 
 
 def _rehearsed(
-    result: Published, title: str | None, content: Content, columns: Mapping[str, str], made: Part
+    result: Published, title: str | None, content: Content, columns: tuple[Part, ...], made: Part
 ) -> str:
     """Return the page of a rehearsal, whose values mean nothing."""
+    said = words.REHEARSAL.format(people=_counted(result))
     named = title or f"{words.REHEARSED}: {content.title}"
-    notice = Part(words.REHEARSED, paragraphs(words.REHEARSAL), "promise exposed")
-    rest = [*content.parts, *_column_part(columns), _reading(content), made]
+    notice = Part(words.REHEARSED, paragraphs(said), "promise exposed")
+    rest = [*content.parts, *columns, _reading(content), made]
     return _frame(Page(named, "", notice), result, [notice, *rest])
 
 
@@ -219,11 +220,12 @@ def _promise(result: Published) -> Part:
     return Part("Guarantee", paragraphs(result.protection) + formal, "promise")
 
 
-def _column_part(columns: Mapping[str, str]) -> tuple[Part, ...]:
+def _column_part(columns: Mapping[str, str], job: str | None = None) -> tuple[Part, ...]:
     """Return what each column is, where that is known."""
     if not columns:
         return ()
-    remark = "Values outside bounds count as the nearest bound; all of this was fixed beforehand."
+    stated = "" if job is None else "; all of this is as stated in the job file"
+    remark = f"Values outside bounds count as the nearest bound{stated}."
     return (Part("What each column is", facts(columns) + paragraphs(remark)),)
 
 
@@ -298,7 +300,7 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     """Return what the result cost, and what the ledger still allows."""
     note = (
         "No ledger was used, so this spending is not tracked. Add by hand whatever else is "
-        "published about the same people."
+        f"published about the same {result.privacy_unit.them}."
     )
     if result.replayed is not None:
         note = (
@@ -307,7 +309,8 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
         )
     elif ledger is not None:
         note = "What was spent so far includes this result."
-    note = f"{words.EPSILON} {note}"
+    unit = result.privacy_unit
+    note = f"{words.EPSILON.format(each=unit.each, them=unit.them)} {note}"
     cost = {"this result, epsilon": format_ceil(result.epsilon)}
     delta = getattr(result, "delta", 0.0)
     if delta:
@@ -394,13 +397,18 @@ def _section(number: int, part: Part) -> str:
 def _summary(result: Result) -> str:
     """Return what the result is of, in a line."""
     made = result.provenance()
-    people = isinstance(result, Published) and result.person is not None
-    what = f"{made['records (n)']} {'people' if people else 'records'}"
+    what = _counted(result)
     if isinstance(result, Published):
         what += f", epsilon = {made['epsilon']}"
     if "dataset" in made:
         what += f", {made['dataset']}"
     return f"{what}, reported on {datetime.now(UTC):%Y-%m-%d}"
+
+
+def _counted(result: Result) -> str:
+    """Return how many records, or people, a result is of."""
+    people = isinstance(result, Published) and result.person is not None
+    return f"{result.provenance()['records (n)']} {'people' if people else 'records'}"
 
 
 @cache

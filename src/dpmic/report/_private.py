@@ -38,12 +38,13 @@ from dpmic.results import (
     HistogramRelease,
     IndependenceRelease,
     PairwiseRelease,
+    Published,
     Release,
     Screening,
     uncertainty,
 )
 from dpmic.results.pairwise import strongest
-from dpmic.results.relation import sentence_case
+from dpmic.results.relation import sentence_case, the_strongest
 from dpmic.results.release import BIASED
 
 Pairs = Screening | PairwiseRelease
@@ -58,10 +59,10 @@ Exact = Mapping[tuple[str, str], float]
 
 def screening(result: Screening, estimate: bool, exact: Exact | None = None) -> Content:
     """Show the selected pairs."""
-    selected, total = len(result.pairs), plural(result.candidates, "pair")
-    title = (
-        f"The strongest {selected} of {total}" if selected < result.candidates else f"All {total}"
-    )
+    selected = len(result.pairs)
+    title = f"All {plural(selected, 'pair')}"
+    if selected < result.candidates:
+        title = the_strongest(selected, result.candidates)
     if result.target is not None:
         title += f" with {result.target}"
     about_order = words.SELECTED if selected < result.candidates else words.NOISY_ORDER
@@ -85,20 +86,25 @@ def groups(result: Groups) -> Content:
         for row in found[:MOST_BARS]
     ]
     described = "; ".join(f"{', '.join(row.names)}: {row.value:.4f}" for row in bars_of)
-    known = [own.unrelated for _, own in result.items()]
-    most = None if None in known else max(each.most for each in known)
+    known = [relation.unrelated for relation in result.relations()]
+    most = max(each.most for each in known if each is not None) if all(known) else None
     title = "The values of the groups, with the intervals of their noise"
     legend = " ".join(filter(None, (LEGEND, _cut(len(bars_of), len(found)))))
     glance = figure(bars(bars_of, title, described, most), legend)
     first = result.members[0]
-    pairs = getattr(first, "candidates", 1)
+    pairs = len(result) * getattr(first, "candidates", 1)
     return Content(
         title=sentence_case(result.title),
         parts=(
             Part("At a glance", glance),
             Part("Groups and their values", _groups_table(result, found[:MOST_ROWS])),
         ),
-        reading=(*_scale(known[0], pairs), *_noise_words(False), words.SEVERAL, words.GROUPS),
+        reading=(
+            *_scale(most, pairs),
+            *_noise_words(result, False),
+            words.SEVERAL,
+            words.GROUPS.format(them=result.privacy_unit.them),
+        ),
     )
 
 
@@ -159,7 +165,7 @@ def release(result: Release, estimate: bool) -> Content:
     return Content(
         title=f"{name} of {first} and {second}",
         parts=(Part("At a glance", cards(numbers) + figure(drawing, legend)),),
-        reading=(*_scale(chance, 1), *_noise_words(estimate)),
+        reading=(*_scale(chance, 1), *_noise_words(result, estimate)),
     )
 
 
@@ -317,7 +323,7 @@ def _reading(result: Pairs, estimate: bool) -> tuple[str, ...]:
     several = (words.SEVERAL,) if len(result.values) > 1 else ()
     together = (words.TOGETHER,) if result.noise == "cube" else ()
     scale = _scale(result.unrelated, getattr(result, "candidates", len(result.values)))
-    return (*scale, *_noise_words(estimate), *several, *together)
+    return (*scale, *_noise_words(result, estimate), *several, *together)
 
 
 def _scale(known: object, pairs: int) -> tuple[str, ...]:
@@ -328,5 +334,6 @@ def _scale(known: object, pairs: int) -> tuple[str, ...]:
     return words.MIC, words.STRENGTH, f"{words.CHANCE} {band}"
 
 
-def _noise_words(estimate: bool) -> tuple[str, ...]:
-    return words.VALUE, words.INTERVAL, *((words.ESTIMATE,) if estimate else ())
+def _noise_words(result: Published, estimate: bool) -> tuple[str, ...]:
+    value = words.VALUE.format(each=result.privacy_unit.each)
+    return value, words.INTERVAL, *((words.ESTIMATE,) if estimate else ())

@@ -6,10 +6,10 @@ from dpmic.results.relation import MODERATE, STRONG
 
 MIC = (
     "MIC (Maximal Information Coefficient) measures how strongly two columns are related, along a "
-    "line or along any curve. 0 means that one column says nothing about the other; 1 means that "
-    "one follows from the other. MIC does not say in which direction a relation goes, what shape "
-    "it has, or what causes what. With few records, a curve that goes up and down scores less "
-    "than 1 even if it is exact."
+    "line or along any curve. A score close to 0 means that no grid shows a relation; a relation "
+    "without noise scores close to 1. MIC does not say in which direction a relation goes, what "
+    "shape it has, or what causes what. With few records, a curve that goes up and down scores "
+    "less than 1 even if it is exact."
 )
 STRENGTH = (
     f"This report calls a relation weak below {MODERATE}, moderate from {MODERATE} and strong from "
@@ -29,23 +29,25 @@ BANDS = (
 )
 VALUE = (
     "The value is the score of the records plus random noise, kept between 0 and 1. The noise "
-    "protects each person, and nobody can remove it."
+    "hides the effect of any {each}, as far as epsilon says."
 )
 ESTIMATE = (
     "The estimate is a guess of MIC*, the value in the whole population, made from the published "
     "value and the size of its noise. Its interval covers the privacy noise and sampling error "
     "together: in simulations on relationships that it was not fitted to, it contained MIC* in "
-    "at least 93% of cases. It assumes that the records fill most of their bounds, and that the "
-    "pair was named beforehand, not selected for its strength."
+    "at least 93% of cases, on average over the relationships it was tried on; for some less "
+    "often. It assumes that the records fill most of their bounds, and that the pair was named "
+    "beforehand, not selected for its strength."
 )
 INTERVAL = (
     "The noise interval says how far the noise may have moved the value: with a probability of at "
     "least 95% it contains what these records score without noise. It covers the privacy noise, "
-    "not sampling error: another sample of people would score somewhat differently."
+    "not sampling error: another sample would score somewhat differently."
 )
 SEVERAL = (
     "Each interval holds for its own pair, so expect about 5% of them to miss. Where the intervals "
-    "of two pairs overlap, do not rely on their order."
+    "of two pairs overlap, do not rely on their order. The sentence at the top calls a pair "
+    "related only if it exceeds unrelated columns with the noise of all values allowed for at once."
 )
 TOGETHER = (
     "The noise of all values was drawn together: it has one random size, and moves each value by a "
@@ -60,8 +62,8 @@ NOISY_ORDER = (
     "the intervals before the order."
 )
 GROUPS = (
-    "Each group was scored by itself. How many people are in a group is not published: the number "
-    "beside its name is the minimum that was promised beforehand."
+    "Each group was scored by itself. How many {them} are in a group is not published: the number "
+    "beside its name is the minimum that was promised."
 )
 COUNTS = (
     "Every count in the histogram has noise, so a single cell means little; look at the overall "
@@ -69,8 +71,8 @@ COUNTS = (
     "or much noise they are large whatever the data are. There is no noise interval for them."
 )
 EPSILON = (
-    "Epsilon measures what a publication can reveal about one person: the smaller, the less. The "
-    "epsilons of everything published about the same people add up."
+    "Epsilon limits the effect of any {each} on what is published: the smaller, the less. The "
+    "epsilons of everything published about the same {them} add up."
 )
 OUTSIDE = (
     "The range may be used as bounds of later releases; these are charged separately. It is meant "
@@ -117,8 +119,8 @@ REHEARSED = "Rehearsal on made-up data"
 REHEARSAL = (
     "No record was read and nothing was spent. The columns were made up: they follow the bounds "
     "and categories of the job file, and some were made to depend on others. So the values and the "
-    "order of the pairs mean nothing. The report shows how large the noise will be, what it will "
-    "cost, and what the real report will look like."
+    "order of the pairs mean nothing. For {people}, the report shows how large the noise will be, "
+    "what it will cost, and what the real report will look like."
 )
 EXACT = (
     "Exact values must never stand beside private ones: they undo the protection. This page may "

@@ -15,6 +15,9 @@ from dpmic.results._base import Fact, Result, flatten
 GUESS, LARGE_EPSILON = 0.01, 100.0
 """The probability of a guess before a result is seen; above this epsilon it becomes certainty."""
 
+WEAK = 50.0
+"""Protection is called weak where the probability of a result may change by a larger factor."""
+
 LONGEST_NUMBER = 25
 """Characters of a float in JSON, and one to spare."""
 
@@ -60,6 +63,27 @@ class PrivacyUnit:
         return "record" if self.person is None and self.rows == 1 else "person"
 
     @property
+    def each(self) -> str:
+        """What of the unit is in the data, as the object of a sentence.
+
+        Examples
+        --------
+        >>> for unit in (PrivacyUnit(), PrivacyUnit("patient"), PrivacyUnit("patient", 5)):
+        ...     print(unit.each)
+        one record
+        one person's record
+        one person's records
+        """
+        if self.anyone == "record":
+            return "one record"
+        return f"one person's record{'s' if self.rows > 1 else ''}"
+
+    @property
+    def them(self) -> str:
+        """The units in the plural."""
+        return "records" if self.anyone == "record" else "people"
+
+    @property
     def protected(self) -> str:
         """The unit for a list of facts."""
         if self.rows > 1:
@@ -90,7 +114,8 @@ class Published(Result):
     epsilon : float
         What it cost: the proved privacy loss for the unit in ``guarantee``.
     n : int
-        The number of records, which is public.
+        The number of records, which is public. Of a group of :class:`Groups`, whose size is not
+        published, the number that was promised.
     parameters : dict
         What else fixed the computation; all public and fixed without looking at the data.
     rows_per_person : int
@@ -125,20 +150,35 @@ class Published(Result):
 
     def _in_plain_words(self, delta: float = 0.0) -> str:
         """Return what epsilon, and delta, mean for a guess that had a probability of 1%."""
-        whom = self.privacy_unit.anyone
-        limited = f"What this result reveals about any one {whom} is limited"
-        factor = math.exp(min(self.epsilon, LARGE_EPSILON))
+        # Bayes' rule gives exactly this to somebody who knows all other records. Without that, a
+        # result may change a guess about one record by what it says of the others.
+        unit, factor = self.privacy_unit, math.exp(min(self.epsilon, LARGE_EPSILON))
+        begun = f"The effect of any {unit.each} on this result is limited"
+        if factor > WEAK:
+            begun = f"The protection of any {unit.each} is weak"
         if delta:
             found = percent_ceil(min(GUESS * factor + delta, 1.0))
             return (
-                f"{limited}: a test that raises a false alarm in 1% of cases detects that one "
-                f"{whom} was replaced in at most {found} of cases."
+                f"{begun}: suppose someone who knows all other records tests on this result "
+                f"whether {unit.each} {'were' if unit.rows > 1 else 'was'} replaced. A test that "
+                f"raises a false alarm in 1% of cases detects a replacement in at most {found}."
             )
         sure = percent_ceil(GUESS * factor / (1 - GUESS + GUESS * factor))
         return (
-            f"{limited}: someone who was 1% sure of a guess about one {whom} is at most {sure} "
-            "sure after seeing it."
+            f"{begun}: someone who knows all other records, and is 1% sure of a guess about that "
+            f"{unit.anyone}, is at most {sure} sure after seeing the result."
         )
+
+    @property
+    def group(self) -> str | None:
+        """The group of records it belongs to, in words; None where it is about all of them."""
+        group = self.parameters.get("group")
+        return None if group is None else f"group {group} of {self.parameters['by']}"
+
+    @property
+    def _counted(self) -> str:
+        """The number of records in a line of text; of a group, the promise."""
+        return f"n={self.n}" if self.group is None else f"n>={self.n} promised"
 
     @property
     def privacy_unit(self) -> PrivacyUnit:
@@ -156,7 +196,7 @@ class Published(Result):
         """Return how it was made: all that is public, in words."""
         named = {"dataset": self.dataset, "drawn on": self.drawn_on}
         return {
-            "records (n)": f"{self.n:,}",
+            "records (n)": f"{self.n:,}" if self.group is None else f"at least {self.n:,}",
             **{name: words for name, words in named.items() if words is not None},
             "epsilon": format_ceil(self.epsilon),
             "protected unit": self.privacy_unit.protected,
@@ -165,10 +205,10 @@ class Published(Result):
 
     def _price(self) -> list[Fact]:
         """Return the facts that close every list."""
-        return [
-            Fact("epsilon", format_ceil(self.epsilon), "what it cost"),
-            Fact("n", f"{self.n}", "public"),
-        ]
+        count = Fact("n", f"{self.n}", "public")
+        if self.group is not None:
+            count = Fact("n", f"at least {self.n}", "promised; the group's size is not published")
+        return [Fact("epsilon", format_ceil(self.epsilon), "what it cost"), count]
 
     @property
     def _cost(self) -> str:
@@ -193,13 +233,35 @@ class Published(Result):
             cost += f" and delta = {probability}"
             results = "any set of results"
             rest = f" and, beyond that, by at most {probability}"
-        people = "" if self.person is None else " people"
-        public = "".join(f", {name} = {_exact(v)}" for name, v in self.parameters.items())
+        if self.group is not None:
+            what = f"For {self.group}: {what[0].lower()}{what[1:]}"
         return (
             f"{what} differentially private with {cost}: {self.privacy_unit.replacing} changes "
             f"the probability of {results} by at most a factor of e^{epsilon} = "
-            f"{format_factor(epsilon)}{rest}. Public: n = {self.n}{people}{public}."
+            f"{format_factor(epsilon)}{rest}. Public: {self._public}.{self._promised}"
             f"{self._left_out}"
+        )
+
+    @property
+    def _public(self) -> str:
+        """What is public of the result, besides what was drawn."""
+        people = "" if self.person is None else " people"
+        known = {"n": f"{self.n}{people}"} if self.group is None else {}
+        hidden = ("by", "group", "promised") if self.group is not None else ()
+        known |= {k: _exact(v) for k, v in self.parameters.items() if k not in hidden}
+        return ", ".join(f"{name} = {words}" for name, words in known.items())
+
+    @property
+    def _promised(self) -> str:
+        """The sentence about the size of a group."""
+        if self.group is None:
+            return ""
+        whom = "records" if self.person is None else "people"
+        complete = self.parameters.get("promised", self.n)
+        some = "" if complete == self.n else f" ({complete} complete records for each pair)"
+        return (
+            f" At least {self.n} {whom}{some} were promised for this group; its size is not "
+            "published."
         )
 
     @property

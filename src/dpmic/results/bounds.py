@@ -12,6 +12,9 @@ from dpmic._validate import Interval
 from dpmic.results._base import Fact
 from dpmic.results._published import Published
 
+FEW = 0.05
+"""The share of records that may lie outside a range said to hold nearly all of them."""
+
 MOST_DRAWN = 80
 """Characters of two ends, a count and whether a range was found."""
 
@@ -86,9 +89,18 @@ class BoundsEstimate(Published):
         """Return the range in a sentence."""
         if not self.found:
             return f"No range of {self.name} stands out from the privacy noise."
+        found = f"between {self.low:.12g} and {self.high:.12g}"
+        if self.outside <= FEW * self.n:
+            return (
+                f"Nearly all values of {self.name} lie {found}: most likely no more than "
+                f"{self.outside:,} of {self.n:,} are outside."
+            )
+        inside = self.n - self.outside
+        if inside <= 0:
+            return f"How many values of {self.name} lie {found} is hidden by the privacy noise."
         return (
-            f"Nearly all values of {self.name} lie between {self.low:.12g} and {self.high:.12g}: "
-            f"most likely no more than {self.outside:,} of {self.n:,} are outside."
+            f"Most likely at least {inside:,} of the {self.n:,} values of {self.name} lie {found}; "
+            "the others may lie anywhere."
         )
 
     def facts(self) -> list[Fact]:

@@ -28,10 +28,6 @@ def _member(fields: dict[str, Any]) -> Published:
     return KINDS[fields.pop("kind")].from_dict(fields)
 
 
-def _relations(member: Release | Screening) -> tuple[Relation, ...]:
-    return (member.relation,) if isinstance(member, Release) else member.relations
-
-
 MEMBERS = as_metadata(Form(tuple, _written, _read))
 
 
@@ -40,7 +36,8 @@ class Groups(Published):
     """The same query of every group: ``result["a"]`` is that of group a.
 
     Each member says what it would cost alone; ``epsilon`` is what all of them cost together. How
-    many records a group has is not published: the n of a member is what was promised.
+    many records a group has is not published: ``n`` of a member, in JSON too, is the number that
+    was promised for the group.
 
     Attributes
     ----------
@@ -81,8 +78,13 @@ class Groups(Published):
     def guarantee(self) -> str:
         """The sentence that may be printed beside the results."""
         return self._promise(
-            f"Publishing these results of all {len(self)} groups by {self.by} is, in total,"
+            f"Publishing these results of {self._every} groups by {self.by} is, in total,"
         )
+
+    @property
+    def _every(self) -> str:
+        """How many groups there are, as a sentence counts them."""
+        return "both" if len(self) == 2 else f"all {len(self)}"
 
     @property
     def title(self) -> str:
@@ -91,17 +93,21 @@ class Groups(Published):
         what = first.title if isinstance(first, Release) else "the strongest pairs"
         return f"{what}, by {self.by}"
 
+    def relations(self) -> list[Relation]:
+        """Return the score of each pair of each group and its noise, to be put into words."""
+        return [
+            replace(relation, where=f" in group {group} of {self.by}")
+            for group, own in self.items()
+            for relation in own.relations(len(self))
+        ]
+
     def headline(self) -> str:
         """Return the strongest relation of a group in a sentence, and the range of all."""
-        found = [
-            replace(relation, where=f" in {self.by} {group}")
-            for group, own in self.items()
-            for relation in _relations(own)
-        ]
+        found = self.relations()
         values = [relation.value for relation in found]
         strongest = found[values.index(max(values))]
         return (
-            f"{strongest.sentence} The values of all {len(self)} groups lie between "
+            f"{strongest.sentence} The values of {self._every} groups lie between "
             f"{min(values):.2f} and {max(values):.2f}."
         )
 

@@ -42,8 +42,9 @@ def _word(score: float) -> str:
 class Relation:
     """A score of two columns, with what is needed to put it into words.
 
-    ``half`` is half the width of the interval of its noise; 0 without privacy. ``where`` names the
-    group of records, such as " in ward surgery".
+    ``half`` is half the width of the interval of its noise; 0 without privacy. ``margin`` is that
+    of an interval that holds for all values published together; None where this is the only one.
+    ``where`` names the group of records, such as " in group surgery of ward".
     """
 
     names: tuple[str, str]
@@ -51,11 +52,13 @@ class Relation:
     half: float = 0.0
     unrelated: Unrelated | None = None
     where: str = ""
+    margin: float | None = None
 
     @property
     def stands_out(self) -> bool:
         """Whether the score exceeds what unrelated columns score, noise allowed for."""
-        return self.unrelated is not None and self.value - self.half > self.unrelated.most
+        margin = self.half if self.margin is None else self.margin
+        return self.unrelated is not None and self.value - margin > self.unrelated.most
 
     @property
     def sentence(self) -> str:
@@ -104,11 +107,25 @@ def standing_out(count: int, total: int, kind: str) -> str:
     ['None of the 5 pairs scores clearly more than unrelated columns',
      '1 of the 5 pairs scores clearly more than unrelated columns',
      'All 5 pairs score clearly more than unrelated columns']
+    >>> standing_out(0, 2, "pairs")
+    'Neither of the 2 pairs scores clearly more than unrelated columns'
     """
-    some = f"{count:,}" if count else "None"
-    every = "Both" if total == 2 else f"All {total:,}"
+    none, every = ("Neither", "Both") if total == 2 else ("None", f"All {total:,}")
+    some = f"{count:,}" if count else none
     shown = every if count == total else f"{some} of the {total:,}"
     return f"{shown} {kind} score{'s' if count < 2 else ''} clearly more than unrelated columns"
+
+
+def the_strongest(selected: int, total: int) -> str:
+    """Name pairs that were selected for their strength.
+
+    Examples
+    --------
+    >>> the_strongest(1, 3), the_strongest(5, 1225)
+    ('The strongest of 3 pairs', 'The strongest 5 of 1,225 pairs')
+    """
+    some = "" if selected == 1 else f" {selected}"
+    return f"The strongest{some} of {total:,} pairs"
 
 
 def ceiling(value: float, digits: int = 2) -> str:

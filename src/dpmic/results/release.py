@@ -92,19 +92,24 @@ class Release(PublishedPair):
     @property
     def unrelated(self) -> Unrelated | None:
         """What unrelated columns score at this n before noise; None where it is not known."""
+        return self._unrelated(1)
+
+    def _unrelated(self, groups: int) -> Unrelated | None:
+        """Return what the strongest of unrelated pairs scores, one pair in each group."""
         if self.statistic != "mic":
             return None
-        return uncertainty.unrelated(self, self.mechanism, self._noise)
+        return uncertainty.unrelated(self, self.mechanism, self._noise, groups)
 
-    @property
-    def relation(self) -> Relation:
-        """The score and its noise, to be put into words."""
-        half = self._noise.half_width(0.95) + 2 * self.granularity
-        return Relation(self.names, self.value, half, self.unrelated)
+    def relations(self, groups: int = 1) -> tuple[Relation, ...]:
+        """Return the score and its noise, to be put into words, as one of so many groups."""
+        half = uncertainty.margin(self._noise, self.granularity, 1)
+        margin = uncertainty.margin(self._noise, self.granularity, groups)
+        return (Relation(self.names, self.value, half, self._unrelated(groups), margin=margin),)
 
     def headline(self) -> str:
         """Return the result in a sentence."""
-        return self.relation.sentence
+        (relation,) = self.relations()
+        return relation.sentence
 
     def known_estimates(self) -> uncertainty.KnownEstimates:
         """Return the estimate with its interval for a display, or why there is none."""
@@ -184,7 +189,7 @@ class Release(PublishedPair):
         low, high = self.interval()
         return (
             f"{self.statistic.upper()} of {self.names[0]} and {self.names[1]}: "
-            f"{self.value:.4f}, noise interval {low:.4f} to {high:.4f}; n={self.n}, "
+            f"{self.value:.4f}, noise interval {low:.4f} to {high:.4f}; {self._counted}, "
             f"epsilon={self._cost}, {self.mechanism}"
         )
 
@@ -248,12 +253,13 @@ class HistogramRelease(MineStatistics, Release):
     @property
     def unrelated(self) -> Unrelated | None:
         """What unrelated columns score at this n, noise included; None where it is not known."""
+        if self.rows_per_person > 1:
+            return None
         try:
             self._evidence()
         except ParameterError:
             return None
-        epsilon = self.epsilon / self.rows_per_person
-        return chance.before_noise(self.mechanism, self.n, epsilon)
+        return chance.before_noise(self.mechanism, self.n, self.epsilon)
 
     def headline(self) -> str:
         """Return the result in a sentence."""
@@ -319,6 +325,6 @@ class HistogramRelease(MineStatistics, Release):
         first, second = self.names
         return (
             f"{first!r} and {second!r}: {self.m} x {self.m} cells, "
-            f"MIC of the noisy counts {self.value:.4f}, {BIASED}; n={self.n}, "
+            f"MIC of the noisy counts {self.value:.4f}, {BIASED}; {self._counted}, "
             f"epsilon={self._cost}"
         )

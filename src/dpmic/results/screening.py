@@ -121,25 +121,35 @@ class ScoredPairs(Published):
         Even the strongest of as many unrelated pairs as were looked at scores no more than
         ``most``, with a probability of 95%.
         """
-        return uncertainty.unrelated(self, self.mechanism, self._noise, self._looked_at)
+        return self._unrelated(1)
+
+    def _unrelated(self, groups: int) -> Unrelated | None:
+        """Return what the strongest of unrelated pairs scores, of so many groups."""
+        looked_at = groups * self._looked_at
+        return uncertainty.unrelated(self, self.mechanism, self._noise, looked_at)
 
     @property
     def _looked_at(self) -> int:
         """From how many pairs the strongest come."""
         return len(self.values)
 
-    @property
-    def relations(self) -> tuple[Relation, ...]:
-        """The score of each pair and its noise, to be put into words."""
-        half, known = self.half_width + 2 * self.granularity, self.unrelated
+    def relations(self, groups: int = 1) -> tuple[Relation, ...]:
+        """Return the score of each pair and its noise, to be put into words.
+
+        The pairs are those of one of so many groups. A pair stands out where its score exceeds
+        what unrelated columns score, with noise allowed for that holds for all values at once.
+        """
+        half = uncertainty.margin(self._noise, self.granularity, 1)
+        margin = uncertainty.margin(self._noise, self.granularity, groups * len(self.values))
+        known = self._unrelated(groups)
         return tuple(
-            Relation((x, y), value, half, known)
+            Relation((x, y), value, half, known, margin=margin)
             for (x, y), value in zip(self.pairs, self.values, strict=True)
         )
 
     def headline(self) -> str:
         """Return the leading pair in a sentence, and how many pairs stand out."""
-        found = self.relations
+        found = self.relations()
         leading = found[int(np.argmax(self.values))]
         if len(found) == 1 or leading.unrelated is None:
             return leading.sentence
@@ -301,7 +311,7 @@ class Screening(ScoredPairs):
 
     def _summary(self) -> str:
         return (
-            f"{len(self.pairs)} of {self.candidates} pairs, n={self.n}, "
+            f"{len(self.pairs)} of {self.candidates} pairs, {self._counted}, "
             f"epsilon={self._cost}, {self.noise} noise within {self.half_width:.4f} at 95%"
         )
 
@@ -393,6 +403,6 @@ class PairwiseRelease(ScoredPairs):
         if self.delta:
             cost += f", delta={format_ceil(self.delta)}"
         return (
-            f"{len(self.values)} pairs of {len(self.names)} columns, n={self.n}, "
+            f"{len(self.values)} pairs of {len(self.names)} columns, {self._counted}, "
             f"{cost}, {self.noise} noise within {self.half_width:.4f} at 95%"
         )

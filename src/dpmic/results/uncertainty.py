@@ -91,15 +91,24 @@ class Evidence:
         return min(low, estimate), max(high, estimate)
 
 
+def margin(noise: ValueNoise, granularity: float, values: int) -> float:
+    """Return what the noise of none of so many values exceeds, with a probability of 95%."""
+    # Bonferroni: it holds however the values' noises depend on each other.
+    return noise.half_width(1 - 0.05 / values) + 2 * granularity
+
+
 def unrelated(
     result: Release | ScoredPairs, mechanism: str, noise: ValueNoise, pairs: int = 1
 ) -> chance.Unrelated | None:
     """Return what unrelated columns score before noise, where grids are the default ones.
 
     Columns of categories, and of few different numbers, score less. Where values may be missing,
-    the number of complete records that was promised counts.
+    the number of complete records that was promised counts. Where a person may have several rows,
+    nothing is known: rows that repeat each other raise the scores of unrelated columns.
     """
-    epsilon = result.sensitivity / noise.mean / result.rows_per_person
+    if result.rows_per_person > 1:
+        return None
+    epsilon = result.sensitivity / noise.mean
     n = int(result.parameters.get("promised", result.n))
     known = [_default_grids(mechanism, n, near) for near in _around(epsilon)]
     scales = result.parameters.get("axes", "any")
