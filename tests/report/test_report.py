@@ -262,8 +262,8 @@ def test_the_guarantee_comes_in_plain_words_first(kind):
     known = "someone who knows all other records, and is 1% sure of a guess about that record, is"
     if kind == "matrix":
         loose = dataclasses.replace(result, delta=1e-6).protection
-        assert "someone who knows all other records tests" in loose
-        assert "in 1% of cases detects a replacement in at most 2.8%." in loose
+        assert "someone who knows all other records uses this result to test whether" in loose
+        assert "in 1% of cases detects a replacement in at most 2.8% of cases." in loose
         assert " is weak" in dataclasses.replace(result, delta=1e-6, epsilon=4.0).protection
     else:
         assert f"{known} at most 2.7% sure after seeing the result" in words

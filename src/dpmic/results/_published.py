@@ -159,9 +159,10 @@ class Published(Result):
         if delta:
             found = percent_ceil(min(GUESS * factor + delta, 1.0))
             return (
-                f"{begun}: suppose someone who knows all other records tests on this result "
-                f"whether {unit.each} {'were' if unit.rows > 1 else 'was'} replaced. A test that "
-                f"raises a false alarm in 1% of cases detects a replacement in at most {found}."
+                f"{begun}: suppose someone who knows all other records uses this result to "
+                f"test whether {unit.each} {'were' if unit.rows > 1 else 'was'} replaced. A test "
+                f"with a false alarm in 1% of cases detects a replacement in at most {found} of "
+                "cases."
             )
         sure = percent_ceil(GUESS * factor / (1 - GUESS + GUESS * factor))
         return (
