@@ -372,29 +372,45 @@ class Pairwise(Result):
         """What unrelated columns of numbers score at this n; None where it is not known.
 
         The strongest of as many unrelated pairs scores no more than ``most``, with a probability
-        of 95%.
+        of 95%. Where values are missing it is for the median number of complete records.
         """
-        if "B" not in self.parameters:
+        return self._unrelated(self.n if self.records is None else int(np.median(self.records)))
+
+    def _unrelated(self, records: int) -> Unrelated | None:
+        """Return the same for a pair with so many records."""
+        if "B" not in self.parameters or self.parameters.get("master") == "paper":
             return None
-        B, c = self.parameters["B"], self.parameters["c"]
-        known = chance.unrelated(self.statistic, self.n, B=B, c=c, pairs=self._count)
-        if known is None or self.records is None:
-            return known
-        fewest = int(self.records.min(initial=self.n))
-        return chance.unrelated(self.statistic, fewest, pairs=self._count)
+        pairs, c = max(self._count, 1), self.parameters["c"]
+        if self.records is not None:  # B follows each pair's own number of records
+            return chance.unrelated(self.statistic, records, c=c, pairs=pairs)
+        return chance.unrelated(self.statistic, records, B=self.parameters["B"], c=c, pairs=pairs)
+
+    def _standing_out(self) -> int:
+        """Return how many pairs score more than unrelated ones with as many records."""
+        if self.records is None:
+            known = self.unrelated
+            return 0 if known is None else int(np.count_nonzero(self.mic > known.most))
+        sizes, places = np.unique(self.records, return_inverse=True)
+        known_of = map(self._unrelated, sizes.tolist())
+        floors = np.array([math.inf if known is None else known.most for known in known_of])
+        return int(np.count_nonzero(self.mic > floors[places]))
 
     def headline(self) -> str:
         """Return the leading pair in a sentence, and how many pairs stand out."""
         leading = self.top(1)
         if not leading:
             return "No pair could be scored."
-        known = self.unrelated
         ((x, y, score),) = leading
-        sentence = Relation((x, y), score, unrelated=known).sentence
-        if known is None or self._count == 1:
+        own = self.n if self.records is None else int(self.records[strongest(self.mic, 1)][0])
+        sentence = Relation((x, y), score, unrelated=self._unrelated(own)).sentence
+        if self._count == 1:
             return sentence
-        count = int(np.count_nonzero(self.mic > known.most))
-        return f"{sentence} {standing_out(count, self._count, 'pairs')} of numbers."
+        if self.pvalues is not None:
+            count = int(np.count_nonzero(self.qvalues <= 0.05))
+            return f"{sentence} {count:,} of {self._count:,} pairs are significant (q <= 0.05)."
+        if self.unrelated is None:
+            return sentence
+        return f"{sentence} {standing_out(self._standing_out(), self._count, 'pairs')} of numbers."
 
     def facts(self) -> list[Fact]:
         """Return the strongest pairs."""

@@ -207,7 +207,7 @@ class Score(MineStatistics, Result):
     @property
     def unrelated(self) -> Unrelated | None:
         """What unrelated columns of numbers score at this n; None where it is not known."""
-        if is_nominal(self.grid.x) or is_nominal(self.grid.y):
+        if is_nominal(self.grid.x) or is_nominal(self.grid.y) or self.master == "paper":
             return None
         return chance.unrelated(self.statistic, self.n, B=self.B, c=self.c)
 
