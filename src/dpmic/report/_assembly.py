@@ -128,10 +128,10 @@ def page(
         made = _technical(result, command, job, rehearsal)
         if rehearsal:
             return _rehearsed(result, title, content, columns, made)
-        page = Page(title or content.title, result.headline(), content.parts[0])
+        page = Page(title or content.title, result.headline(), private=True)
         spent = _spending(result, ledger)
         rest = [*content.parts[1:], *_column_part(columns), _reading(content), spent, made]
-        return _frame(page, result, [page.first, _promise(result), *rest])
+        return _frame(page, result, [content.parts[0], _promise(result), *rest])
     _refuse_jobs(job, rehearsal)
     if ledger is not None:
         reason = "a result that is not private spends nothing"
@@ -152,7 +152,8 @@ def demonstration(
 ) -> str:
     """Return the page of a screening of public data, with the exact values beside the noisy ones.
 
-    For data that anybody may see, and for nothing else: exact values undo the protection.
+    For data that anybody may see, and for nothing else: exact values undo the protection. The page
+    is therefore handled as one that is not private. Only ``dpmic demo`` uses it.
 
     Parameters
     ----------
@@ -173,21 +174,29 @@ def demonstration(
         For :func:`save`.
     """
     content = _private.screening(result, False, exact)
-    page = Page(title, result.headline(), content.parts[0])
-    public = Part("Why the exact values are here", paragraphs(words.EXACT.format(reason=reason)))
+    why = paragraphs(words.EXACT.format(reason=reason))
+    notice = Part("Not private: exact values are shown", why, "promise exposed")
+    noisy = Part(
+        "Guarantee of the noisy values alone",
+        paragraphs("This holds for the noisy values. The exact values beside them protect nobody.")
+        + _promise(result).markup,
+    )
     made = _technical(result, command, None, False)
     known = _column_part(described(result, None, columns))
-    rest = [*content.parts[1:], public, *known, _reading(content), _spending(result, None), made]
-    return _frame(page, result, [page.first, _promise(result), *rest])
+    rest = [*content.parts, noisy, *known, _reading(content), _spending(result, None), made]
+    return _frame(Page(title, result.headline(), private=False), result, [notice, *rest])
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page begins with: its title, a sentence, and the first part."""
+    """What a page begins with: its title and a sentence.
+
+    ``private`` is whether it holds nothing but published results.
+    """
 
     title: str
     headline: str
-    first: Part
+    private: bool
 
 
 def _rehearsed(
@@ -197,7 +206,7 @@ def _rehearsed(
     named = title or f"{words.REHEARSED}: {content.title}"
     notice = Part(words.REHEARSED, paragraphs(words.REHEARSAL), "promise exposed")
     rest = [*content.parts, *_column_part(columns), _reading(content), made]
-    return _frame(Page(named, "", notice), result, [notice, *rest])
+    return _frame(Page(named, "", private=True), result, [notice, *rest])
 
 
 def _plain_page(
@@ -210,7 +219,8 @@ def _plain_page(
     headline = result.headline(*names)
     grid = () if points is None else (words.GRID,)
     parts = [notice, *content.parts, _reading(content, grid), made]
-    return _frame(Page(title or content.title, headline, notice), result, parts)
+    page = Page(title or content.title, headline, private=False)
+    return _frame(page, result, parts)
 
 
 def _promise(result: Published) -> Part:
@@ -365,17 +375,16 @@ def _frame(page: Page, result: Result, parts: Sequence[Part]) -> str:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    private = isinstance(result, Published)
     headline = f"<p class='headline'>{text(page.headline)}</p>" if page.headline else ""
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        f"{generator(__version__, private=private)}\n"
+        f"{generator(__version__, private=page.private)}\n"
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
         "<meta name='color-scheme' content='light dark'>\n"
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>\n"
         f"<title>{text(page.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{text(page.title)}</h1>{headline}{paragraphs(_summary(result))}</header>\n"
+        f"<header><h1>{text(page.title)}</h1>{headline}{paragraphs(_summary(result, page))}</header>\n"
         f"<main>\n{''.join(map(_section, range(len(parts)), parts))}</main>\n"
         f"<footer><p>Made by dpmic {text(__version__)}.</p></footer>\n"
         f"<script>{script}</script>\n</body>\n</html>\n"
@@ -391,12 +400,12 @@ def _section(number: int, part: Part) -> str:
     )
 
 
-def _summary(result: Result) -> str:
+def _summary(result: Result, page: Page) -> str:
     """Return what the result is of, in a line."""
     made = result.provenance()
     people = isinstance(result, Published) and result.person is not None
     what = f"{made['records (n)']} {'people' if people else 'records'}"
-    if isinstance(result, Published):
+    if isinstance(result, Published) and page.private:
         what += f", epsilon = {made['epsilon']}"
     if "dataset" in made:
         what += f", {made['dataset']}"
