@@ -20,9 +20,9 @@ import dpmic
 from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import page
-from dpmic.report._assembly import demonstration
 from dpmic.report._charts import MOST_COLUMNS, MOST_LINES, MOST_POINTS, TURNS, Axis
 from dpmic.report._meanings import described
+from dpmic.report.demonstration import demonstration
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Release
 from dpmic.results.relation import ceiling

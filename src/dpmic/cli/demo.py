@@ -92,7 +92,7 @@ def demo(
         exact = exact_values(table, bounds, result)
 
     def page() -> str:
-        from dpmic.report._assembly import demonstration
+        from dpmic.report.demonstration import demonstration
 
         return demonstration(
             result,

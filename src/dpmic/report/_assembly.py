@@ -125,66 +125,20 @@ def page(
     if isinstance(result, Published):
         content = _private_content(result, points, others, estimate)
         columns = described(result, job)
-        made = _technical(result, command, job, rehearsal)
+        made = technical(result, command, job, rehearsal)
         if rehearsal:
             return _rehearsed(result, title, content, columns, made)
         page = Page(title or content.title, result.headline(), private=True)
-        spent = _spending(result, ledger)
-        rest = [*content.parts[1:], *_column_part(columns), _reading(content), spent, made]
-        return _frame(page, result, [content.parts[0], _promise(result), *rest])
+        spent = spending(result, ledger)
+        rest = [*content.parts[1:], *column_part(columns), reading(content), spent, made]
+        return frame(page, result, [content.parts[0], promise(result), *rest])
     _refuse_jobs(job, rehearsal)
     if ledger is not None:
         reason = "a result that is not private spends nothing"
         raise ParameterError("ledger", reason, "pass a ledger with a private result")
     found = _pair(points)
     content = _plain_content(result, found, others)
-    return _plain_page(result, title, content, found, _technical(result, command, None, False))
-
-
-def demonstration(
-    result: Screening,
-    exact: Mapping[tuple[str, str], float],
-    *,
-    reason: str,
-    columns: Mapping[str, str],
-    title: str,
-    command: str,
-) -> str:
-    """Return the page of a screening of public data, with the exact values beside the noisy ones.
-
-    For data that anybody may see, and for nothing else: exact values undo the protection. The page
-    is therefore handled as one that is not private. Only ``dpmic demo`` uses it.
-
-    Parameters
-    ----------
-    result : Screening
-        What was published.
-    exact : mapping
-        The score of each selected pair without noise.
-    reason : str
-        Why they may be shown; it follows "because".
-    columns : mapping
-        What each column means.
-    title, command : str
-        As for :func:`page`.
-
-    Returns
-    -------
-    str
-        For :func:`save`.
-    """
-    content = _private.screening(result, False, exact)
-    why = paragraphs(words.EXACT.format(reason=reason))
-    notice = Part("Not private: exact values are shown", why, "promise exposed")
-    noisy = Part(
-        "Guarantee of the noisy values alone",
-        paragraphs("This holds for the noisy values. The exact values beside them protect nobody.")
-        + _promise(result).markup,
-    )
-    made = _technical(result, command, None, False)
-    known = _column_part(described(result, None, columns))
-    rest = [*content.parts, noisy, *known, _reading(content), _spending(result, None), made]
-    return _frame(Page(title, result.headline(), private=False), result, [notice, *rest])
+    return _plain_page(result, title, content, found, technical(result, command, None, False))
 
 
 @dataclass(frozen=True)
@@ -205,8 +159,8 @@ def _rehearsed(
     """Return the page of a rehearsal, whose values mean nothing."""
     named = title or f"{words.REHEARSED}: {content.title}"
     notice = Part(words.REHEARSED, paragraphs(words.REHEARSAL), "promise exposed")
-    rest = [*content.parts, *_column_part(columns), _reading(content), made]
-    return _frame(Page(named, "", private=True), result, [notice, *rest])
+    rest = [*content.parts, *column_part(columns), reading(content), made]
+    return frame(Page(named, "", private=True), result, [notice, *rest])
 
 
 def _plain_page(
@@ -218,18 +172,18 @@ def _plain_page(
     names = () if points is None or isinstance(result, Pairwise) else points.names
     headline = result.headline(*names)
     grid = () if points is None else (words.GRID,)
-    parts = [notice, *content.parts, _reading(content, grid), made]
+    parts = [notice, *content.parts, reading(content, grid), made]
     page = Page(title or content.title, headline, private=False)
-    return _frame(page, result, parts)
+    return frame(page, result, parts)
 
 
-def _promise(result: Published) -> Part:
+def promise(result: Published) -> Part:
     """Return the guarantee: in plain words, and as the sentence to print."""
     formal = f"<p class='formal'>{text(result.guarantee)}</p>"
     return Part("Guarantee", paragraphs(result.protection) + formal, "promise")
 
 
-def _column_part(columns: Mapping[str, str]) -> tuple[Part, ...]:
+def column_part(columns: Mapping[str, str]) -> tuple[Part, ...]:
     """Return what each column is, where that is known."""
     if not columns:
         return ()
@@ -237,7 +191,7 @@ def _column_part(columns: Mapping[str, str]) -> tuple[Part, ...]:
     return (Part("What each column is", facts(columns) + paragraphs(remark)),)
 
 
-def _reading(content: Content, more: Sequence[str] = ()) -> Part:
+def reading(content: Content, more: Sequence[str] = ()) -> Part:
     """Return how to read the page: the first few paragraphs, and the others folded."""
     said = [*content.reading, *more]
     folded = ""
@@ -304,7 +258,7 @@ def _unknown(result: object) -> ParameterError:
     )
 
 
-def _spending(result: Published, ledger: Budget | None) -> Part:
+def spending(result: Published, ledger: Budget | None) -> Part:
     """Return what the result cost, and what the ledger still allows."""
     note = (
         "No ledger was used, so this spending is not tracked. Add by hand whatever else is "
@@ -340,7 +294,7 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
 
 
-def _technical(result: Result, command: str | None, job: str | None, rehearsal: bool) -> Part:
+def technical(result: Result, command: str | None, job: str | None, rehearsal: bool) -> Part:
     """Return all that is needed to repeat a result, folded."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     shown = facts({**result.provenance(), "version of dpmic": __version__, "date": now})
@@ -368,7 +322,7 @@ def _code(said: str, code: str) -> str:
     return f"{paragraphs(said)}<pre tabindex='0'><code>{text(code)}</code></pre>"
 
 
-def _frame(page: Page, result: Result, parts: Sequence[Part]) -> str:
+def frame(page: Page, result: Result, parts: Sequence[Part]) -> str:
     """Return the file; its policy allows the two inline pieces by their hashes only."""
     style, script = _shipped("style.css"), _shipped("sort.js")
     policy = (
@@ -384,7 +338,8 @@ def _frame(page: Page, result: Result, parts: Sequence[Part]) -> str:
         "<meta name='color-scheme' content='light dark'>\n"
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>\n"
         f"<title>{text(page.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{text(page.title)}</h1>{headline}{paragraphs(_summary(result, page))}</header>\n"
+        f"<header><h1>{text(page.title)}</h1>{headline}"
+        f"{paragraphs(_summary(result, page))}</header>\n"
         f"<main>\n{''.join(map(_section, range(len(parts)), parts))}</main>\n"
         f"<footer><p>Made by dpmic {text(__version__)}.</p></footer>\n"
         f"<script>{script}</script>\n</body>\n</html>\n"
