@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmic._format import format_ceil, format_floor
+from dpmic._format import format_ceil, format_remainder
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, code, downloads, field, form, listing
 from dpmic.app._session import Prepared, Session
@@ -198,10 +198,10 @@ def _left(session: Session, query: Any) -> str:
     if ledger is None:
         return "none yet, so this spending would not be tracked"
     now = ledger.balance()
+    left = f"{format_remainder(now.remaining, now.total)} of {now.total:.6g} left"
     if query.epsilon > now.remaining:
-        return f"{format_floor(now.remaining)} of {now.total:.6g} left: too little for this"
-    after = format_floor(max(now.remaining - query.epsilon, 0.0))
-    return f"{format_floor(now.remaining)} of {now.total:.6g} left, {after} after this"
+        return f"{left}: too little for this"
+    return f"{left}, {format_remainder(now.remaining - query.epsilon, now.total)} after this"
 
 
 # Work that takes a while
@@ -337,7 +337,7 @@ def _history(ledger: Ledger) -> str:
     rows = {
         "total, epsilon": f"{now.total:.6g}",
         "spent": format_ceil(now.spent),
-        "left": format_floor(now.remaining),
+        "left": format_remainder(now.remaining, now.total),
     }
     drawn = (
         f"<p class='gauge'><label for='spent'>Spent of {now.total:.6g}</label> <meter id='spent' "

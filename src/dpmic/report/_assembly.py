@@ -281,13 +281,13 @@ def spending(result: Published, ledger: Budget | None) -> Part:
     now = ledger.balance()
     cost |= {
         "spent so far, epsilon": f"{format_ceil(now.spent)} of {format_floor(now.total)}",
-        "left, epsilon": format_remainder(now.remaining),
+        "left, epsilon": format_remainder(now.remaining, now.total),
     }
     if now.total_delta:
         spent_delta = format_ceil(now.spent_delta)
         cost |= {
             "spent so far, delta": f"{spent_delta} of {format_floor(now.total_delta)}",
-            "left, delta": format_floor(now.remaining_delta),
+            "left, delta": format_remainder(now.remaining_delta, now.total_delta),
         }
     share = now.spent / now.total
     drawn = meter(share, f"{100 * share:.0f}% of the budget of epsilon is spent")
