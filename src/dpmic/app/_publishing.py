@@ -8,7 +8,7 @@ from dpmic._format import format_ceil, format_remainder
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, code, downloads, field, form, listing
 from dpmic.app._session import Prepared, Session
-from dpmic.app._steps import commands, home, lacking, raw
+from dpmic.app._steps import UNDECIDED, commands, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
 from dpmic.job import Job, edited, for_the_file
@@ -60,8 +60,8 @@ def epsilon(session: Session) -> Page:
     inner += field(
         "dataset",
         "Name of the dataset in the ledger",
-        data.get("dataset"),
-        hint="corrected or other data needs another name",
+        "" if data.get("dataset") == UNDECIDED else data.get("dataset"),
+        hint="such as visits 2024; corrected or other data needs another name",
     )
     ledger = session.job.at("privacy", "ledger")
     if ledger is not None and not ledger.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -147,7 +148,7 @@ def header(
 ) -> tuple[str, ...]:
     """Return the names of a file's columns, from its header and the options only.
 
-    ``note`` is called with one line about what was recognised.
+    ``note`` is called with one line about what was recognised, and one if names are numbers.
 
     Examples
     --------
@@ -157,7 +158,21 @@ def header(
     ...     header(file.name)
     ('age', 'stay')
     """
-    return open_file(path, dialect, private=True, note=note).names
+    rows = open_file(path, dialect, private=True, note=note)
+    names = rows.names
+    if note is not None and isinstance(rows, TextFiles) and any(map(_is_number, names)):
+        note(
+            "the first line is taken for the names, and some of them are numbers; if it is a "
+            "record, add a line of names above it"
+        )
+    return names
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return math.isfinite(float(name.replace(",", ".")))
+    except ValueError:
+        return False
 
 
 def load(
