@@ -2,9 +2,12 @@
 
 import importlib.util
 import json
+import re
 
 import pytest
 from project import ROOT
+
+from dpmic.cli.demo import BOUNDS
 
 GALLERY = ROOT / "docs" / "gallery"
 
@@ -51,6 +54,13 @@ def test_examples_have_a_question_code_a_figure_and_an_answer(build):
         assert figure.stat().st_size < 80_000, figure
 
 
+def test_examples_take_the_bounds_of_the_demo():
+    for name, columns in (("survey", list(BOUNDS)[:-1]), ("epsilon", ["age", "yrs_married"])):
+        text = (GALLERY / f"{name}.py").read_text()
+        found = re.findall(r"\((\d+), (\d+)\)[,)]", text)[: len(columns)]
+        assert [tuple(map(int, ends)) for ends in found] == [BOUNDS[own] for own in columns], name
+
+
 def test_notebooks_are_complete(build):
     for name in build.EXAMPLES:
         book = json.loads((GALLERY / f"{name}.ipynb").read_text())
@@ -72,5 +82,6 @@ def test_every_example_runs(build, tmp_path):
         assert drawn == {path.name for path in GALLERY.glob(f"{name}*.png")}, name
         printed = [bool(output.text) for output in outputs]
         page = (GALLERY / f"{name}.md").read_text()
-        assert page.count("```text") == sum(printed) > 0 or name == "loose-bounds"
+        assert page.count("```text") == sum(printed), name
+        assert any(printed) == (name != "loose-bounds"), name
     assert {path.name for path in tmp_path.iterdir()} == {p.name for p in GALLERY.glob("*.png")}

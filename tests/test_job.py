@@ -605,3 +605,18 @@ def test_made_up_columns_depend_on_each_other():
 
 def test_a_job_is_shown_by_its_name(job):
     assert repr(job()).endswith("visits.dpmic.toml': strongest pairs)")
+
+
+@pytest.mark.parametrize("ask", ["test", "mice-laplace"])
+def test_scattered_values_need_bounds_whatever_is_asked(job, ask):
+    """Ranks need no bounds, but random values lie within some."""
+    own = f'mechanism = "{ask}"\n\n[columns]'
+    text = TEST if ask == "test" else PAIR.replace("[columns]", own)
+    text = text.replace('"refuse"', '"scatter"')
+    assert not job(text).entries.problems
+    assert job(text).rehearsal(5000).run() is not None
+    without = text.replace("dose = { bounds = [0, 400] }", 'dose = "ignore"')
+    assert problems(without)
+    found = str(problems(without)[0])
+    assert "columns.dose: the question uses it as y; write { bounds = [0, 120] }" in found
+    assert not problems(without.replace('"scatter"', '"refuse"'))

@@ -15,7 +15,7 @@ import dpmic
 from dpmic.plots import style
 
 answers = sm.datasets.fair.load_pandas().data
-bounds = ((17, 42), (0, 23))
+bounds = ((16, 50), (0, 30))  # from what the questions allow
 x, y = answers["age"], answers["yrs_married"]
 losses = [0.01, 0.03, 0.1, 0.3, 1, 3, 10]
 draws = {

@@ -14,13 +14,13 @@ import statsmodels.api as sm
 import dpmic
 
 answers = sm.datasets.fair.load_pandas().data
-bounds = {  # from the codes of the questionnaire, not from the answers
+bounds = {  # from what the questions allow, not from the answers
     "rate_marriage": (1, 5),
-    "age": (17, 42),
-    "yrs_married": (0, 23),
+    "age": (16, 50),
+    "yrs_married": (0, 30),
     "children": (0, 6),
     "religious": (1, 4),
-    "educ": (9, 20),
+    "educ": (8, 20),
     "occupation": (1, 6),
     "occupation_husb": (1, 6),
 }

@@ -13,7 +13,7 @@ LEAST_PVALUE = 0.0001
 """A smaller p-value is written as being smaller."""
 
 LEAST_REMAINDER = 1e-6
-"""Less of a budget is written as 0: charges lie a billionth below what is asked for."""
+"""A smaller share of a budget is written as 0: charges differ a little from what is asked for."""
 
 SCIENTIFIC = 1_000_000
 """From here on a factor is written with an exponent."""
@@ -82,15 +82,17 @@ def format_pvalue(pvalue: float, digits: int = 2) -> str:
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
-def format_remainder(value: float, digits: int = 6) -> str:
-    """Write what is left of a budget, never overstated; less than a millionth is nothing.
+def format_remainder(value: float, total: float) -> str:
+    """Write what is left of a budget, never overstated; less than a millionth of it is nothing.
 
     Examples
     --------
-    >>> format_remainder(1.0000000007), format_remainder(7e-10)
+    >>> format_remainder(1.0000000007, 3.0), format_remainder(7e-10, 3.0)
     ('1', '0')
+    >>> format_remainder(0.09999999999999987, 1.0), format_remainder(5e-7, 1e-6)
+    ('0.0999999', '5e-07')
     """
-    return "0" if value < LEAST_REMAINDER else format_floor(value, digits)
+    return "0" if value < LEAST_REMAINDER * total else format_floor(value)
 
 
 def format_factor(epsilon: str) -> str:

@@ -110,7 +110,6 @@ def mic_classif(
     numpy.ndarray of shape (columns,)
         Scores in [0, 1]; 0 if the column is constant. If classes differ in size, no column can
         reach 1; this affects all columns alike.
-        out of reach, for all columns alike.
 
     Examples
     --------

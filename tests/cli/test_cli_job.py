@@ -19,6 +19,7 @@ JOB = "people.dpmic.toml"
 REPORT, REHEARSAL = "people.html", "people.rehearsal.html"
 HEADER = "id,a,b,c\n"
 FILLED = {
+    'dataset = "?"': 'dataset = "people 2024"',
     'person = "?"': 'person = "id"',
     'rule = "?"': 'rule = "refuse"',
     'id = "?"': 'id = "ignore"',
@@ -80,8 +81,9 @@ def test_from_a_table_to_a_private_result(run, tmp_path):
     )
     code, out, err = run("check", JOB)
     assert (code, out) == (2, "")
-    assert err.startswith(f"dpmic: {JOB}: 7 entries are missing or wrong; correct them:\n  line ")
-    assert len(err.splitlines()) == 8
+    assert err.startswith(f"dpmic: {JOB}: 8 entries are missing or wrong; correct them:\n  line ")
+    assert len(err.splitlines()) == 9
+    assert "data.dataset: it is not filled in; give the data a name for the ledger: dataset" in err
     fill(tmp_path / JOB, FILLED)
     _, _, err = run("check", JOB)
     assert "there is no such ledger; check the name, or create it: " in err
@@ -146,10 +148,21 @@ def test_a_job_names_its_table_from_its_own_folder(run, tmp_path):
     (tmp_path / "jobs").mkdir()
     assert run("init", "people.csv", "--out", "jobs/first.dpmic.toml")[0] == 0
     assert 'file = "../people.csv"' in (tmp_path / "jobs/first.dpmic.toml").read_text()
-    assert 'dataset = "first"' in (tmp_path / "jobs/first.dpmic.toml").read_text()
+    assert 'dataset = "?"' in (tmp_path / "jobs/first.dpmic.toml").read_text()
     fill(tmp_path / "jobs/first.dpmic.toml", FILLED)
     run("ledger", "create", "jobs/first.ledger", "--epsilon", "3")
     assert run("check", "jobs/first.dpmic.toml")[0] == 0
+
+
+def test_a_record_in_place_of_the_header_is_noted(run, tmp_path):
+    (tmp_path / "people.csv").write_text("Ann,34\nBob,51\n")
+    code, _, err = run("init", "people.csv", "--overwrite")
+    assert code == 0
+    assert "note: the first line is taken for the names" in err
+    assert "add a line of names above it" in err
+    assert "Ann" not in err
+    (tmp_path / "people.csv").write_text("name,age\nAnn,34\nBob,51\n")
+    assert run("init", "people.csv", "--overwrite")[2] == ""
 
 
 @pytest.mark.parametrize("table", ["no.csv", "numbers.csv", "empty.csv"])

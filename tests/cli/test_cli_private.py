@@ -143,6 +143,16 @@ def test_people_by_text_and_by_number(run, tmp_path):
         assert json.loads(out)["n"] == 20
 
 
+def test_a_person_who_is_called_like_a_missing_value_is_named_as_such(run, tmp_path):
+    lines = [f"{i},{i},{i}" for i in range(100)]
+    (tmp_path / "n.csv").write_text("who,a,b\n" + "\n".join(lines) + "\n")
+    given = ("release", "n.csv", "a", "b", "--bounds", "a=0:99", "--bounds", "b=0:99", "--yes")
+    code, _, err = run(*given, "--epsilon", "5", "--person", "who", "--na", "50")
+    assert code == 2
+    assert "column who: a row does not say whose it is" in err
+    assert "no person may be called like the missing values (--na ...)" in err
+
+
 def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     monkeypatch.setattr(_guards, "_reminded", False)
     ledger = budget(run)

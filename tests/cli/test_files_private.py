@@ -256,7 +256,33 @@ def test_a_folder_is_one_table(run, tmp_path, ending):
         re.findall(r"(?m)^(\w+) += ", (tmp_path / "table.dpmic.toml").read_text())
     )
     (tmp_path / "table" / f"2.{ending}").write_text("a,b\nx")
-    assert "2." not in refused(run("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE))
+    private = ("release", "table", "a", "b", *commands.BOUNDS, *PRIVATE)
+    assert "2." not in refused(run(*private))
+    (tmp_path / "table" / f"2.{ending}").rename(tmp_path / "table" / "readme")
+    for strays in ("readme", "notes.xlsx"):
+        said = refused(run(*private))
+        assert "table: the files in this folder are of several kinds" in said
+        assert "keep files of one kind in it" in said
+        assert strays not in said
+        if strays == "readme":
+            (tmp_path / "table" / "readme").rename(tmp_path / "table" / "notes.xlsx")
+    (tmp_path / "table" / "notes.xlsx").unlink()
+    assert run(*private)[0] == 0
+
+
+def test_a_private_command_names_no_file_of_a_folder_that_differs(run, tmp_path):
+    (tmp_path / "table").mkdir()
+    parquet.write_table(commands.TABLE, tmp_path / "table" / "0.parquet")
+    lacking = tmp_path / "table" / "1.parquet"
+    parquet.write_table(commands.TABLE.drop_columns(["b"]), lacking)
+    given = ("table", "a", "b", *commands.BOUNDS, *PRIVATE)
+    said = refused(run("release", *given))
+    assert "column 'b': a file lacks it" in said
+    assert "give every file this column, with the same type" in said
+    assert "1.parquet" not in said
+    assert "1.parquet" in refused(run("score", "table", "a", "b"))
+    lacking.unlink()
+    assert run("release", *given)[0] == 0
 
 
 def test_ranks_take_bounds_to_scatter_in_and_for_nothing_else(run, tmp_path):

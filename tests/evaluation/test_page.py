@@ -194,9 +194,9 @@ def test_rows_far_from_the_print_are_flagged(tables):
     near = changed(tables["medians"], at, bias=0.04, error=0.107, printed_error=0.097)
     assert "differs from" not in section(page({"medians": near}, {}, {}), "real")
     far = section(page({"medians": changed(near, at, bias=0.0401, note=note)}, {}, {}), "real")
-    assert far.count("differs from the print") == 1
+    assert far.count("differs from the paper") == 1
     assert (
-        "MICr-Lap (published): differs from the print, bias by +0.020: published binning &amp;"
+        "MICr-Lap (published): differs from the paper, bias by +0.020: published binning &amp;"
         in far
     )
     far = section(page({"medians": changed(near, at, error=0.11)}, {}, {}), "real")

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sweeps import sweep
 
+from dpmic._format import format_remainder
 from dpmic.errors import BudgetError, LedgerError, ParameterError
 from dpmic.privacy import _ledger_file as ledger_file
 from dpmic.privacy import ledger as module
@@ -273,6 +275,27 @@ def test_opening_again(path, ledger):
         assert again.spent == 0.25
     with pytest.raises(LedgerError, match=r"epsilon = 2: .* a total of 1, which cannot be changed"):
         Ledger(path, epsilon=2.0)
+
+
+def test_the_remedy_for_another_total_works(path):
+    Ledger(path, epsilon=1 / 3)
+    with pytest.raises(LedgerError, match="leave out epsilon, pass exactly that total") as refused:
+        Ledger(path, epsilon=0.333333333)
+    said = re.search(r"has a total of (\S+), which", str(refused.value))[1]
+    assert Ledger(path, epsilon=float(said)).total == Ledger(path).total
+
+
+@given(st.lists(st.sampled_from([0.1, 0.3, 0.7, 1 / 3, 1e-5, 0.999]), max_size=12))
+@settings(max_examples=30, deadline=None)
+def test_what_is_said_to_be_left_can_be_spent(amounts):
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "a.ledger", epsilon=1)
+        for place, amount in enumerate(amounts):
+            with contextlib.suppress(BudgetError):
+                ledger.spend(f"q{place}", amount, dataset=DATASET)
+        left = float(format_remainder(ledger.remaining, ledger.total))
+        if left:
+            ledger.spend("rest", left, dataset=DATASET)
 
 
 def test_pickle_copy_and_repr(path, ledger, monkeypatch):

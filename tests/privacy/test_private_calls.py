@@ -6,6 +6,7 @@ Further attacks on errors: test_refusals.py. What is particular to a call: its o
 import dataclasses
 import functools
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -303,6 +304,32 @@ def test_a_job_has_its_bounds_from_people_who_were_asked(monkeypatch):
             CALLS["auto"](FRAME)
     with pytest.warns(dpmic.BoundsReminder):
         CALLS["auto"](FRAME)
+
+
+def test_a_warning_that_is_an_error_stays_one(monkeypatch):
+    """A retry must not publish silently what the first call refused to publish."""
+    monkeypatch.setattr(_guards, "_warned", set())
+    monkeypatch.setattr(_guards, "_reminded", False)
+    for name, kind in (("bounds", dpmic.NoiseWarning), ("auto", dpmic.BoundsReminder)):
+        few = {"epsilon": 0.1} if name == "bounds" else {}
+        for _ in range(2):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", kind)
+                with pytest.raises(kind):
+                    CALLS[name](FRAME[:40], **few)
+
+
+@pytest.mark.parametrize("name", ["test", "mice-laplace"])
+def test_a_column_with_gaps_gets_a_remedy_that_works(name):
+    """These calls drop no record, and take no text."""
+    gaps = FRAME.assign(age=[math.nan, *FRAME.age[1:]])
+    with pytest.raises(dpmic.InputError) as refused:
+        CALLS[name](gaps)
+    remedy = "pass missing='scatter' with bounds=..., or missing={'age': ...} for missing values"
+    assert refused.value.remedy.startswith(f"{remedy} (text cannot be tested)")
+    assert "at their source, each by itself" in refused.value.remedy
+    CALLS[name](gaps, missing={"age": 30})
+    CALLS[name](gaps, missing="scatter", bounds={"age": (0, 120), "dose": (0, 9000)})
 
 
 def test_every_warning_is_said_once(monkeypatch):

@@ -186,6 +186,20 @@ def bad_folder(folder, change):
     pa.parquet.write_table(table, part)
 
 
+@pytest.mark.parametrize("change", ["float32", "missing"])
+def test_files_that_differ_are_refused_with_a_remedy_that_works(folder, change):
+    part = folder / "part-1.parquet"
+    table = pa.parquet.read_table(part)
+    narrow = table.set_column(1, "pay", table["pay"].cast(pa.float32()))
+    pa.parquet.write_table(narrow if change == "float32" else table.drop_columns(["pay"]), part)
+    with pytest.raises(dpmic.InputError, match="a file lacks it or has another type") as refused:
+        dpmic.release("age", "pay", data=folder, epsilon=1.0, bounds=BOUNDS)
+    assert refused.value.remedy.startswith("give every file the same types, ")
+    assert "part-1" not in str(refused.value)
+    pa.parquet.write_table(table, part)
+    assert dpmic.release("age", "pay", data=folder, epsilon=1.0, bounds=BOUNDS).n > 0
+
+
 CHANGES = ["nan", "null", "infinite", "text", "missing", "truncated"]
 
 

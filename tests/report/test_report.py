@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import hashlib
+import os
 import re
 from html.parser import HTMLParser
 
@@ -18,9 +19,10 @@ from sweeps import sweep
 import dpmic
 from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
-from dpmic.report import demonstration, page
+from dpmic.report import page
 from dpmic.report._charts import MOST_COLUMNS, MOST_LINES, MOST_POINTS, TURNS, Axis
 from dpmic.report._meanings import described
+from dpmic.report.demonstration import demonstration
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Release
 from dpmic.results.relation import ceiling
@@ -361,8 +363,24 @@ def test_a_demonstration_shows_exact_values_and_says_why_it_may():
     source = demonstration(result, exact, reason="the data are public", **options)
     assert source.count("data-number='0.123456'>0.1235") == 3
     assert source.count("class='mark' x='12.35%'") == 3
-    assert "This page may show them, because the data are public." in source
     assert "0 to 1; in years" in source
+    notice = source.index("This page may show them, because the data are public.")
+    assert notice < source.index("<svg")
+    assert "<h2 id='promise'>Not private" in source
+    assert "Guarantee of the noisy values alone" in source
+    assert ">Guarantee<" not in source
+    assert "epsilon" not in re.search(r"<header>.*?</header>", source)[0]
+
+
+def test_a_demonstration_is_not_private_and_not_public(tmp_path):
+    result = results()["screening"]
+    options = {"reason": "of the test", "columns": {}, "title": "Public", "command": "dpmic demo"}
+    source = demonstration(result, dict.fromkeys(result.pairs, 0.5), **options)
+    assert ", not private'>" in source[:200]
+    path = dpmic.report.save(source, tmp_path / "demo.html")
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o077 == 0
+    assert dpmic.report.__all__ == ["page", "refuse_unwritable", "save"]
 
 
 def test_many_lines_give_way_to_medians():

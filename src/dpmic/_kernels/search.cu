@@ -17,7 +17,6 @@
 //
 // Without KM the rest is compiled: `search_long`, for masters that fit neither in registers nor in
 // shared memory, and `summarise`.
-// memory hold, and `summarise`.
 
 #define ALL 0xffffffffu
 #define TINY 1e-30f

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmic._format import format_ceil, format_floor
+from dpmic._format import format_ceil, format_remainder
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, code, downloads, field, form, listing
 from dpmic.app._session import Prepared, Session
-from dpmic.app._steps import commands, home, lacking, raw
+from dpmic.app._steps import UNDECIDED, commands, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
 from dpmic.job import Job, edited, for_the_file
@@ -60,8 +60,8 @@ def epsilon(session: Session) -> Page:
     inner += field(
         "dataset",
         "Name of the dataset in the ledger",
-        data.get("dataset"),
-        hint="corrected or other data needs another name",
+        "" if data.get("dataset") == UNDECIDED else data.get("dataset"),
+        hint="such as visits 2024; corrected or other data needs another name",
     )
     ledger = session.job.at("privacy", "ledger")
     if ledger is not None and not ledger.exists():
@@ -199,10 +199,10 @@ def _left(session: Session, query: Any) -> str:
     if ledger is None:
         return "none yet, so this spending would not be tracked"
     now = ledger.balance()
+    left = f"{format_remainder(now.remaining, now.total)} of {now.total:.6g} left"
     if query.epsilon > now.remaining:
-        return f"{format_floor(now.remaining)} of {now.total:.6g} left: too little for this"
-    after = format_floor(max(now.remaining - query.epsilon, 0.0))
-    return f"{format_floor(now.remaining)} of {now.total:.6g} left, {after} after this"
+        return f"{left}: too little for this"
+    return f"{left}, {format_remainder(now.remaining - query.epsilon, now.total)} after this"
 
 
 # Work that takes a while
@@ -338,7 +338,7 @@ def _history(ledger: Ledger) -> str:
     rows = {
         "total, epsilon": f"{now.total:.6g}",
         "spent": format_ceil(now.spent),
-        "left": format_floor(now.remaining),
+        "left": format_remainder(now.remaining, now.total),
     }
     drawn = (
         f"<p class='gauge'><label for='spent'>Spent of {now.total:.6g}</label> <meter id='spent' "

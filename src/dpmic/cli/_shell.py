@@ -6,6 +6,7 @@ no), 2 wrong usage or bad input, 130 Ctrl-C.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -108,6 +109,8 @@ def for_the_shell(text: str) -> str:
     "pass --sep ';'"
     >>> for_the_shell("there is no column 'top=5'")
     "there is no column 'top=5'"
+    >>> for_the_shell(with_code("pass `missing={'age': ...}`"))
+    'pass --fill age=...'
     """
     return spell(text, _spelled)
 
@@ -119,6 +122,9 @@ def _spelled(code: str) -> str:
     name, equals, value = code.partition("=")
     if not equals:
         return name.replace(".", " ")
+    if name == "missing" and value.startswith("{"):
+        ((column, _),) = ast.literal_eval(value).items()
+        name, value = "fill", f"{column}=..."
     option = f"--{name.replace('_', '-')}"
     plain = value.strip(QUOTES)
     bare = plain in (".", ",")  # would look like the end of a sentence

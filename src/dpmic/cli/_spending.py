@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from dpmic._format import format_ceil, format_floor
+from dpmic._format import format_ceil, format_remainder
 from dpmic._progress import working
 from dpmic.cli import _options as o
 from dpmic.cli import _output
@@ -206,14 +206,9 @@ def _budget(query: Query[Any]) -> str:
     balance = query.terms.ledger.balance()
     after = max(balance.remaining - query.epsilon, 0.0)
     return (
-        f"epsilon {left(balance.remaining, balance.total)} of {balance.total:.6g} left, "
-        f"{left(after, balance.total)} after this"
+        f"epsilon {format_remainder(balance.remaining, balance.total)} of {balance.total:.6g} "
+        f"left, {format_remainder(after, balance.total)} after this"
     )
-
-
-def left(remaining: float, total: float) -> str:
-    """Return a remaining amount as text, without the billionth that rounding takes or leaves."""
-    return "0" if remaining < 1e-6 * total else format_floor(remaining * (1 + 1e-9))
 
 
 def _nobody() -> ParameterError:

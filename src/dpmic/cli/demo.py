@@ -88,11 +88,11 @@ def demo(
         "Bounds are what the questions allow, written down in dpmic/cli/demo.py; no data was used."
     )
     with working("screening"), without_reminder():
-        result = screen(table, bounds=bounds, epsilon=EPSILON, top=TOP)
+        result = screen(table, bounds=bounds, epsilon=EPSILON, top=TOP, mechanism="capped-laplace")
         exact = exact_values(table, bounds, result)
 
     def page() -> str:
-        from dpmic.report import demonstration
+        from dpmic.report.demonstration import demonstration
 
         return demonstration(
             result,
@@ -113,9 +113,9 @@ def exact_values(
     """Return what the selected pairs score without noise, which only public data may show."""
     from dpmic.statistics.family import micc
 
-    cap = result.parameters["cap"]
+    own = {name: result.parameters[name] for name in ("cap", "axes")}
     return {
-        (x, y): micc(x, y, data=table, bounds=(bounds[x], bounds[y]), cap=cap).mic
+        (x, y): micc(x, y, data=table, bounds=(bounds[x], bounds[y]), **own).mic
         for x, y in result.pairs
     }
 

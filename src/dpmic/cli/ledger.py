@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmic._format import format_ceil
+from dpmic._format import format_ceil, format_remainder
 from dpmic.cli import _output
 from dpmic.cli._options import spread
 from dpmic.cli._output import Answer, Printing
-from dpmic.cli._spending import left, opened
+from dpmic.cli._spending import opened
 
 if TYPE_CHECKING:
     from dpmic.privacy.ledger import Balance, Entry, Ledger
@@ -62,11 +62,11 @@ def show(path: Where, *, out: Printing) -> None:
 def _amounts(balance: Balance) -> str:
     """Return in words what was spent and what is left."""
     text = f"epsilon {format_ceil(balance.spent)} of {balance.total:.6g} spent, "
-    text += f"{left(balance.remaining, balance.total)} left"
+    text += f"{format_remainder(balance.remaining, balance.total)} left"
     if balance.total_delta:
         text += (
             f"; delta {format_ceil(balance.spent_delta)} of {balance.total_delta:.6g} spent, "
-            f"{left(balance.remaining_delta, balance.total_delta)} left"
+            f"{format_remainder(balance.remaining_delta, balance.total_delta)} left"
         )
     return text
 

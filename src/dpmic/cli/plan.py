@@ -54,7 +54,8 @@ def plan(
     """Show the expected error of a release before you spend anything.
 
     Or find the smallest n or epsilon for a target error: give exactly two of --n, --epsilon and
-    --error. For dpmic screen, give --n, --epsilon, --columns or --candidates, and --top.
+    --error. For dpmic screen, give --n, --epsilon, --columns or --candidates, and
+    perhaps --top (without it, all pairs are published).
     """
     from dpmic.privacy.plan import plan
 

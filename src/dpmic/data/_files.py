@@ -12,7 +12,7 @@ from dpmic.data._dialect import Dialect
 from dpmic.data._kinds import Dates, Kind
 from dpmic.data._proprietary import Sheet
 from dpmic.data._reader import Text
-from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded, refused_column
+from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded
 from dpmic.data._tables import Unlisted
 from dpmic.data._text import Numbers, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
@@ -144,7 +144,7 @@ class TextFiles(LocalStream):
             written = [name for name in columns if name not in file.folders]
             for name in written:
                 if text.names.count(name) != 1:
-                    raise refused_column(file.place, name)
+                    raise self._refused(file.place, name)
             if self._decimal is None and written:
                 declared = {*self.labels, *self.dates}
                 self._decimal = text.decimal([name for name in written if name not in declared])
@@ -259,11 +259,11 @@ class Files(LocalStream):
                 continue
             place = _place(fragment) or "a dataset"
             if found.names.count(name) != 1:
-                raise refused_column(place, name)
+                raise self._refused(place, name)
             own, other = found.field(name).type, self._dataset.schema.field(name).type
             if own != other and not holds_text(fragment):
                 reason = f"its type is {own} in this file, but {other} in the first"
-                raise refused_column(place, name, reason)
+                raise self._refused(place, name, reason)
 
 
 def _refuse_texts(reasons: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -134,6 +135,7 @@ def open_file(
         if not os.path.exists(path):
             raise InputError(path, "there is no such file", "check the name and the folder")
         rows = _opened([path], dialect, **options)
+        rows.private = private
     if tell is not None:
         rows.tell = tell
         if isinstance(rows, Files | StatisticalFiles):
@@ -146,7 +148,7 @@ def header(
 ) -> tuple[str, ...]:
     """Return the names of a file's columns, from its header and the options only.
 
-    ``note`` is called with one line about what was recognised.
+    ``note`` is called with one line about what was recognised, and one if names are numbers.
 
     Examples
     --------
@@ -156,7 +158,21 @@ def header(
     ...     header(file.name)
     ('age', 'stay')
     """
-    return open_file(path, dialect, private=True, note=note).names
+    rows = open_file(path, dialect, private=True, note=note)
+    names = rows.names
+    if note is not None and isinstance(rows, TextFiles) and any(map(_is_number, names)):
+        note(
+            "the first line is taken for the names, and some of them are numbers; if it is a "
+            "record, add a line of names above it"
+        )
+    return names
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return math.isfinite(float(name.replace(",", ".")))
+    except ValueError:
+        return False
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -230,13 +246,16 @@ def _is_path(data: Any) -> bool:
 
 def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
     """Return the rows of files, and of all files in folders; all must be of one kind."""
-    files = [file for path in paths for file in _files(path)]
+    private = options.get("private", False)
+    files = [file for path in paths for file in _files(path, private)]
     if len({os.path.realpath(file) for file in files}) < len(files):
         raise UnreadableError(
             f"{len(files)} files", "one of them is named twice", "name each file once"
         )
     kinds = set(map(_ending, files))
     if len(kinds) > 1:
+        if private:
+            raise _mixed(paths[0])
         raise UnreadableError(
             f"{len(files)} files",
             f"they are of different kinds: {', '.join(sorted(kinds))}",
@@ -321,7 +340,7 @@ def _text_dataset(dataset: Any, public: bool) -> TextFiles | None:
     return TextFiles(files, several=True, public=public) if files else None
 
 
-def _files(path: str) -> list[str]:
+def _files(path: str, private: bool) -> list[str]:
     """Return a file, or all files in a folder, ordered by name."""
     if not os.path.exists(path):
         remedy = "check the name; pass several files as a list, other places as a pyarrow dataset"
@@ -335,6 +354,8 @@ def _files(path: str) -> list[str]:
     for file in found:
         ending = _ending(file)
         if ending not in ENDINGS:
+            if private and file != path:
+                raise _mixed(path)
             reason = f"its ending {ending!r} is unknown"
             remedy = f"use one of {KNOWN}; in a folder, all files are read"
             kind = InputError if file == path else UnreadableError
@@ -342,6 +363,15 @@ def _files(path: str) -> list[str]:
     if not found:
         raise InputError(path, "there is no file in this folder", "check its name")
     return sorted(found)
+
+
+def _mixed(folder: str) -> InputError:
+    """Return the error for a folder whose files private code must not name."""
+    return InputError(
+        folder,
+        "the files in this folder are of several kinds, or of an unknown kind",
+        "keep files of one kind in it, such as .csv or .parquet, and move all others elsewhere",
+    )
 
 
 def _visible(names: list[str]) -> list[str]:

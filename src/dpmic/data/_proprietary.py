@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from dpmic.data._dialect import Dialect, option_of
-from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded, refused_column
+from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded
 from dpmic.data._tables import Unlisted, position
 from dpmic.data._text import is_record
 from dpmic.errors import DependencyError, InputError, UnreadableError, safe_repr
@@ -153,7 +153,7 @@ class StatisticalFiles(LocalStream):
             found = self._described(path).column_names
             for name in columns:
                 if found.count(name) != 1:
-                    raise refused_column(path, name)
+                    raise self._refused(path, name)
             for part in guarded(self._parts(path, columns), path, self._remedy):
                 arrays = [pa.array(part[name], from_pandas=True) for name in columns]
                 batch = pa.record_batch(arrays, names=list(columns))

@@ -88,10 +88,11 @@ class Stream(ABC):
 class LocalStream(Stream):
     """A stream whose rows are read in this process, as one part.
 
-    Set ``tell`` to a function that shows progress.
+    Set ``tell`` to a function that shows progress, and ``private`` if errors must not name a file.
     """
 
     here = True
+    private: bool = False
 
     tell: Tell = staticmethod(lambda done, total: None)
 
@@ -102,6 +103,17 @@ class LocalStream(Stream):
     def _fold(self, columns: Sequence[str], work: Work[Part]) -> Iterator[Part]:
         with contextlib.closing(_filled(self._batches(columns))) as batches:
             yield work(batches)
+
+    def _refused(
+        self, place: str, name: str, reason: str = "this file lacks the column, or has it twice"
+    ) -> RefusedValueError:
+        """Return the error for a file whose columns differ from those of the first."""
+        remedy = "give every file the columns of the first"
+        if self.private:
+            place, reason = "", "a file lacks it, has it twice or has another type in it"
+            remedy = "give every file this column, with the same type"
+        shown = f"column {safe_repr(name)}"
+        return RefusedValueError(f"{place}, {shown}" if place else shown, reason, remedy, name)
 
 
 def attempted(call: Callable[[], Item], source: str, remedy: str) -> Item:
@@ -125,14 +137,6 @@ def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
     finally:
         if hasattr(iterator, "close"):
             iterator.close()
-
-
-def refused_column(
-    place: str, name: str, reason: str = "this file lacks the column, or has it more than once"
-) -> RefusedValueError:
-    """Return the error for a file whose columns differ from those of the first."""
-    remedy = "give every file the columns of the first"
-    return RefusedValueError(f"{place}, column {safe_repr(name)}", reason, remedy, name)
 
 
 def pack(work: Work[Any], batches: Iterator[Batch]) -> bytes:

@@ -258,7 +258,12 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
     for row, value in enumerate(plain_values(person, name)):
         if is_missing(value):
             raise InputError(
-                f"column {name}", "a row does not say whose it is", "give every row a person"
+                f"column {name}",
+                "a row does not say whose it is",
+                with_code(
+                    "give every row a person; in a file, no person may be called like the missing "
+                    "values (`na=...`)"
+                ),
             )
         if isinstance(value, bytes):
             value = value.decode(errors="surrogateescape")

@@ -37,7 +37,7 @@ from dpmic.privacy import CappedLaplace, MICrGeometric
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-"""The n and epsilon of the simulation; beyond the table of grids these no longer change."""
+"""The epsilons of the simulation; beyond the table of grids nothing changes any more."""
 OTHER_EPSILONS = {
     CappedLaplace.name: (*SMALLER, *EPSILONS),
     MICrGeometric.name: (*EPSILONS, 10.0),

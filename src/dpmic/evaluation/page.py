@@ -413,7 +413,7 @@ def _remark(row: Mapping[str, Any]) -> str:
     far = [f"{what} by {signed(_difference(row, what))}" for what in TOLERANCES if _far(row, what)]
     note = escape(str(row.get("note") or ""))
     if far:
-        note = f"differs from the print, {' and '.join(far)}: {note or 'no reason is recorded'}"
+        note = f"differs from the paper, {' and '.join(far)}: {note or 'no reason is recorded'}"
     return f"<li>{who(row['mechanism'])}: {note}</li>" if note else ""
 
 

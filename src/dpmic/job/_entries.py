@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import json
 import re
@@ -390,6 +391,8 @@ def for_the_file(text: str) -> str:
     'use ask = "strongest pairs", or pass allow_noisy = true'
     >>> for_the_file(with_code("pass `dataset='visits 2024'`"))
     'pass dataset = "visits 2024"'
+    >>> for_the_file(with_code("pass `missing={'age': ...}`"))
+    'pass rule = "fill" and age = { missing = ... }'
     """
     return spell(text, _spelled)
 
@@ -400,6 +403,9 @@ def _spelled(code: str) -> str:
     name, equals, value = (written[1] if written else code).partition("=")
     if not equals:
         return f'ask = "{FUNCTIONS[name]}"' if name in FUNCTIONS else name
+    if name == "missing" and value.startswith("{"):
+        ((column, _),) = ast.literal_eval(value).items()
+        return f'rule = "fill" and {key_of(column)} = {{ missing = ... }}'
     if value in ("True", "False"):
         value = value.lower()
     elif not PLAIN.fullmatch(value):

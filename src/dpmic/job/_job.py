@@ -180,7 +180,7 @@ class Job:
             "at_least": get("groups", "at_least"),
         }
         options = {key: get("question", key) for key in KEYS["question"] if key != "ask"}
-        if _rules.needs_domains(self.entries) or rule == "scatter":
+        if _rules.needs_domains(self.entries):
             options["bounds"] = bounded or None
         given = {name: value for name, value in {**terms, **which}.items() if value is not None}
         return given, {name: value for name, value in options.items() if value is not None}

@@ -63,7 +63,9 @@ def candidates(entries: Entries) -> int:
 
 
 def needs_domains(entries: Entries) -> bool:
-    """Return whether columns need bounds or categories; mechanisms on ranks do not."""
+    """Return whether columns need bounds or categories, as calls on ranks do to scatter alone."""
+    if entries.get("missing", "rule") == "scatter":
+        return True
     kind = MECHANISMS.get(entries.get("question", "mechanism"))
     return entries.get("question", "ask") != "test" and (kind is None or kind.needs_bounds)
 

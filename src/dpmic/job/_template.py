@@ -32,7 +32,8 @@ HEAD = """\
 
 [data]
 file = $file
-dataset = $dataset# a name for the ledger; corrected data needs a new one
+dataset = "?"                     # a name for this data, such as "visits 2024". The ledger
+                                  #   knows the data by it; other or corrected data needs a new one
 # people = 5000                   # about how many, for check and rehearse
 # sep = ";"                       # the format of the file: column separator,
 # decimal = ","                   #   decimal mark,
@@ -129,7 +130,6 @@ def template(
     written = {
         "job": _shown(Path(job).name),
         "file": quoted(file),
-        "dataset": quoted(stem).ljust(COMMENT - len("dataset = ") - 2) + "  ",
         "ledger": quoted(ledger).ljust(COMMENT - len("ledger = ") - 2) + "  ",
         "budget": _shown(ledger),
         "top": str(max(1, min(TOP, pairs))),

@@ -45,7 +45,7 @@ def unrelated(
     ----------
     statistic : {"mice", "mic", "micr"}
         The statistic.
-    n : int
+    n : float
         The number of records.
     B, c : float, optional
         The settings of the score; if they are not the default ones, nothing is known.

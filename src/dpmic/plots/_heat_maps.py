@@ -53,7 +53,7 @@ Floats = NDArray[np.float64]
 def heat_map(published: results.HistogramRelease, ax: Axes | None) -> Axes:
     """Draw the consistent counts in units of the data."""
     ax = ax or new_axes(6.0, 4.8)
-    from matplotlib.ticker import MaxNLocator  # after new_axes, which says how to install it
+    from matplotlib.ticker import MaxNLocator  # here: it is optional
 
     cells = ax.pcolormesh(
         published.x_edges, published.y_edges, published.histogram, cmap=shades(), vmin=0
@@ -153,7 +153,7 @@ def _draw_cells(cells: _Cells, floor: float, label: str, half: bool, ax: Axes | 
     if ax is None:
         width, height = (min(CELL * own, LARGEST) + 2.4 for own in (l, m))
         ax = new_axes(max(width, 4.8) + 1, max(height, 4.8 if half else 3.2))
-    from matplotlib.colors import ListedColormap  # after new_axes, which says how to install it
+    from matplotlib.colors import ListedColormap  # here: it is optional
 
     floor = min(floor, HIGHEST_FLOOR)
     there = ~np.isnan(cells.values)

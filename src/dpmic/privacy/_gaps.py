@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Categories, Domain
-from dpmic.errors import ParameterError, RefusedValueError, safe_repr, with_code
+from dpmic.errors import Message, ParameterError, RefusedValueError, safe_repr, with_code
 from dpmic.privacy import noise
 
-__all__ = ["Gaps", "Size", "domains_of"]
+__all__ = ["Gaps", "Size", "domains_of", "fill_of"]
 
 Floats = NDArray[np.float64]
 Rule = Literal["refuse", "drop", "scatter"]
@@ -130,7 +130,7 @@ class Gaps:
                 raise ParameterError(
                     'missing = "scatter"',
                     f"column {name} has no bounds to draw its missing values from",
-                    with_code("pass `bounds=...`, or a fixed value for the missing ones"),
+                    with_code("pass `bounds=...`, or ") + fill_of(name),
                 )
         unknown = sorted(self.fill.keys() - set(names))
         if unknown:
@@ -154,6 +154,11 @@ class Gaps:
         if np.isnan(values).any():
             raise RefusedValueError(name, "values are missing", "see its caller", name)
         return values
+
+
+def fill_of(name: str) -> Message:
+    """Return the option that fills in a fixed value, for the remedy of an error."""
+    return Message((f"missing={{{name!r}: ...}}", True))
 
 
 def _points(n: int, domain: Domain | None) -> Floats:

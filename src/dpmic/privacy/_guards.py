@@ -30,7 +30,7 @@ from dpmic.errors import (
     with_code,
 )
 from dpmic.parameters.value_noise import ValueNoise
-from dpmic.privacy._gaps import Gaps
+from dpmic.privacy._gaps import Gaps, fill_of
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -43,9 +43,9 @@ MAX_HALF_WIDTH = 0.25
 UNRELATED = 0.1
 """The tail probability in ``noise_in_words``."""
 
+UNUSABLE = "it has missing, infinite or non-numeric values, or integers too large for float64"
 DROP = with_code("pass `missing='drop'` for missing values or `categories=...` for text")
-FILL = with_code("fill in missing values: `fill=...` as an option, missing={...} in Python")
-"""Remedies for missing values: drop their records or, if that is not proved, fill them in."""
+"""Why a column is refused, and what most calls offer."""
 
 _reminded = False
 _from_job: ContextVar[bool] = ContextVar("bounds come from a job file", default=False)
@@ -80,11 +80,41 @@ def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
     return called
 
 
+def refused_in_memory(name: str) -> InputError:
+    """Return the error for a column in memory."""
+    return _refused(name, UNUSABLE, DROP)
+
+
+def refused_in_parts(name: str) -> InputError:
+    """Return the error for a column that is read in parts, such as the files of a folder."""
+    reason = f"{UNUSABLE}, or a file lacks it or has another type in it"
+    return _refused(
+        name, reason, "give every file the same types, " + DROP + " (with the columns in memory)"
+    )
+
+
+def refused_to_drop(name: str) -> InputError:
+    """Return the error for a column of a call that takes numbers alone and drops no record."""
+    remedy = with_code("pass `missing='scatter'` with `bounds=...`, or ") + fill_of(name)
+    return _refused(name, UNUSABLE, remedy + " for missing values (text cannot be tested)")
+
+
+def refused_as_it_is(name: str) -> InputError:
+    """Return the error for a column of a call without a rule for missing values."""
+    return _refused(name, UNUSABLE, "choose its range from domain knowledge")
+
+
+def _refused(name: str, reason: str, remedy: str) -> InputError:
+    # A correction that looks at other records, such as filling in an average, breaks the proofs.
+    rest = ", correct the records at their source, each by itself, or leave the column out"
+    return InputError(f"column {name}", reason, remedy + rest)
+
+
 def private_columns(
     source: Source,
     domains: Sequence[Domain | None] | None = None,
     gaps: Gaps | None = None,
-    remedy: str = DROP,
+    refused: Callable[[str], InputError] = refused_in_memory,
 ) -> tuple[NDArray[np.float64], ...]:
     """Read columns of finite numbers or categories, or refuse and name only the column.
 
@@ -117,7 +147,7 @@ def private_columns(
             columns.append(rule.filled(found, name, domain))
         return tuple(columns)
 
-    return read_privately(read, remedy)
+    return read_privately(read, refused)
 
 
 def refuse_other_kinds(source: Any, domains: Sequence[Domain | None]) -> None:
@@ -155,28 +185,26 @@ def open_privately(call: Callable[[], Result]) -> Result:
     )
 
 
-def read_privately(read: Callable[[], Result], remedy: str = DROP) -> Result:
-    """Read or count records, or refuse and name only the column; ``remedy`` is for gaps."""
+def read_privately(
+    read: Callable[[], Result], refused: Callable[[str], InputError] = refused_in_parts
+) -> Result:
+    """Read or count records, or refuse and name only the column."""
     try:
         return open_privately(read)
-    except RefusedValueError as refused:
-        column = refused.column
+    except RefusedValueError as error:
+        name = error.column
     # Raised outside the handler, so that not even the exception's context holds a value.
-    raise InputError(
-        f"column {column}",
-        "it has empty cells, or values that are not numbers, are infinite or too large for float64",
-        remedy + ", correct single records at their source, or leave the column out",
-    )
+    raise refused(name)
 
 
 def private_pair(
     source: Source,
     domains: Sequence[Domain | None] | None = None,
     gaps: Gaps | None = None,
-    remedy: str = DROP,
+    refused: Callable[[str], InputError] = refused_in_memory,
 ) -> Pair:
     """Read two columns by :func:`private_columns`."""
-    x, y = private_columns(source, domains, gaps, remedy)
+    x, y = private_columns(source, domains, gaps, refused)
     return Pair(x, y, (source.names[0], source.names[1]))
 
 
@@ -184,13 +212,13 @@ def remind_of_bounds() -> None:
     """Warn once per process that bounds must not come from the data, whatever they are."""
     global _reminded
     if not _reminded and not _from_job.get():
-        _reminded = True
         warnings.warn(
             "choose bounds from domain knowledge, never from the data: the minimum or maximum of "
             "the data would not be protected",
             BoundsReminder,
             stacklevel=depth_of_caller(),
         )
+        _reminded = True  # not if a filter has made an error of it
 
 
 @contextmanager
@@ -204,11 +232,14 @@ def without_reminder() -> Iterator[None]:
 
 
 def warn_of_noise(reason: str, remedy: str) -> None:
-    """Warn, once per process, that the noise will hide most of what is published."""
+    """Warn that the noise will hide most of what is published; each message once per process.
+
+    If a filter turns the warning into an error, every call raises it.
+    """
     message = f"{reason}; {remedy}"
     if message not in _warned:
-        _warned.add(message)
         warnings.warn(message, NoiseWarning, stacklevel=depth_of_caller())
+        _warned.add(message)
 
 
 def noise_in_words(noise: ValueNoise) -> str:

@@ -15,7 +15,13 @@ from dpmic._validate import Domain, Limits
 from dpmic.errors import InputError, ParameterError
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy._gaps import Gaps, Size
-from dpmic.privacy._guards import open_privately, private, private_pair
+from dpmic.privacy._guards import (
+    open_privately,
+    private,
+    private_pair,
+    refused_in_memory,
+    refused_to_drop,
+)
 from dpmic.privacy.query import checked_epsilon, checked_rows
 from dpmic.results import Release
 from dpmic.statistics.sources import Counting, Found
@@ -85,7 +91,8 @@ class Mechanism(ABC):
         """Read what ``score`` needs, or refuse and name only the column."""
         if isinstance(source, Counting):
             return self._counts(source, setting)
-        return private_pair(source, self.domains, gaps)
+        refused = refused_in_memory if self.floors else refused_to_drop
+        return private_pair(source, self.domains, gaps, refused)
 
     @property
     def domains(self) -> tuple[Domain | None, Domain | None]:

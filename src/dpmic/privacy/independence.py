@@ -23,7 +23,7 @@ from dpmic.data import Pair, Source
 from dpmic.errors import InputError
 from dpmic.privacy import noise
 from dpmic.privacy._auto import in_order
-from dpmic.privacy._guards import FILL, private, private_pair
+from dpmic.privacy._guards import private, private_pair, refused_to_drop
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Query, Terms
 from dpmic.results import IndependenceRelease
@@ -159,7 +159,7 @@ class IndependenceQuery(Query[IndependenceRelease]):
     def read(self) -> Pair:
         """Read both columns."""
         assert isinstance(self.source, Source)
-        return private_pair(self.source, self.domains, self.terms.gaps, FILL)
+        return private_pair(self.source, self.domains, self.terms.gaps, refused_to_drop)
 
     def compute(self, private: Pair) -> tuple[float, Floats]:
         """Compute the exact score, and noisy scores of independent columns.

@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpmic import _validate
-from dpmic._format import format_ceil, format_floor
+from dpmic._format import format_ceil, format_remainder
 from dpmic.errors import BudgetError, LedgerError, ParameterError, safe_repr, with_code
 from dpmic.privacy._ledger_file import RESTORE, VERSION, locked, place, transaction
 
@@ -29,9 +29,6 @@ __all__ = ["Balance", "Entry", "Ledger"]
 
 UNIT, UNIT_DELTA = 2**50, 2**62
 """Units per epsilon of 1 and per delta of 1. Integers add without rounding, even in SQL."""
-
-LEAST_REST = 1e-6
-"""The share of a total that rounding leaves after it is spent; not worth mentioning."""
 
 
 class Units(NamedTuple):
@@ -149,9 +146,9 @@ class Ledger:
         with locked(self.path), self._transaction(create=total) as connection:
             stored, _ = _amounts(connection)
             if total and total.epsilon != stored.epsilon:
-                raise _other_total("epsilon", epsilon, self.path, _down(stored.epsilon, UNIT))
+                raise _other_total("epsilon", epsilon, self.path, stored.epsilon, UNIT)
             if delta is not None and _units_delta(delta) // 1 != stored.delta:
-                raise _other_total("delta", delta, self.path, _down(stored.delta, UNIT_DELTA))
+                raise _other_total("delta", delta, self.path, stored.delta, UNIT_DELTA)
             (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if state != "ok":
                 raise LedgerError(str(self.path), "it is damaged", RESTORE)
@@ -336,10 +333,10 @@ class Ledger:
         total, spent = (getattr(amount, which) for amount in _amounts(connection))
         if price <= total - spent:
             return
-        rest = (total - spent) / unit
-        remedy = "read earlier answers in its history, which is free"
-        if rest > LEAST_REST * total / unit:
-            remedy = f"pass at most {format_floor(rest)}"
+        rest = format_remainder(_down(total - spent, unit), total / unit)
+        remedy = f"pass at most {rest}"
+        if rest == "0":
+            remedy = "read earlier answers in its history, which is free"
         if which == "delta" and not total:
             remedy = with_code("pass `delta=0`, or use a ledger with a delta")
         raise BudgetError(
@@ -364,11 +361,16 @@ class Ledger:
         return f"Ledger({str(self.path)!r}, spent {amounts})"
 
 
-def _other_total(which: str, given: object, path: object, stored: float) -> LedgerError:
+def _other_total(which: str, given: object, path: object, units: int, unit: int) -> LedgerError:
+    stored = _down(units, unit)
+    shown = f"{stored:.9g}"
+    if math.floor(Fraction(float(shown)) * unit) != units:  # this text would be another total
+        shown = repr(stored)
     return LedgerError(
         f"{which} = {_short(given)}",
-        f"the ledger {path} has a total of {stored:.9g}, which cannot be changed",
-        "pass that total, or choose another file for another group of people",
+        f"the ledger {path} has a total of {shown}, which cannot be changed",
+        f"leave out {which}, pass exactly that total, or choose another file for another group of "
+        "people",
     )
 
 

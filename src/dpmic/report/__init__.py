@@ -4,7 +4,7 @@ A page holds results and, for a scatter plot, the points it is given. A private 
 published and nothing else, so it may be published, too.
 """
 
-from dpmic.report._assembly import demonstration, page
+from dpmic.report._assembly import page
 from dpmic.report._saving import refuse_unwritable, save
 
-__all__ = ["demonstration", "page", "refuse_unwritable", "save"]
+__all__ = ["page", "refuse_unwritable", "save"]

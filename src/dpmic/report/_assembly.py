@@ -124,70 +124,33 @@ def page(
         raise ParameterError("estimate", "only published MICs have one", "leave it out")
     if isinstance(result, Published):
         content = _private_content(result, points, others, estimate)
-        columns = _column_part(described(result, job), job)
-        made = _technical(result, command, job, rehearsal)
+        columns = column_part(described(result, job), job)
+        made = technical(result, command, job, rehearsal)
         if rehearsal:
             return _rehearsed(result, title, content, columns, made)
-        page = Page(title or content.title, result.headline(), content.parts[0])
-        spent = _spending(result, ledger)
-        rest = [*content.parts[1:], *columns, _reading(content), spent, made]
-        return _frame(page, result, [page.first, _promise(result), *rest])
+        page = Page(title or content.title, result.headline(), private=True)
+        spent = spending(result, ledger)
+        rest = [*content.parts[1:], *columns, reading(content), spent, made]
+        return frame(page, result, [content.parts[0], promise(result), *rest])
     _refuse_jobs(job, rehearsal)
     if ledger is not None:
         reason = "a result that is not private spends nothing"
         raise ParameterError("ledger", reason, "pass a ledger with a private result")
     found = _pair(points)
     content = _plain_content(result, found, others)
-    return _plain_page(result, title, content, found, _technical(result, command, None, False))
-
-
-def demonstration(
-    result: Screening,
-    exact: Mapping[tuple[str, str], float],
-    *,
-    reason: str,
-    columns: Mapping[str, str],
-    title: str,
-    command: str,
-) -> str:
-    """Return the page of a screening of public data, with the exact values beside the noisy ones.
-
-    For data that anybody may see, and for nothing else: exact values undo the protection.
-
-    Parameters
-    ----------
-    result : Screening
-        What was published.
-    exact : mapping
-        The score of each selected pair without noise.
-    reason : str
-        Why they may be shown; it follows "because".
-    columns : mapping
-        What each column means.
-    title, command : str
-        As for :func:`page`.
-
-    Returns
-    -------
-    str
-        For :func:`save`.
-    """
-    content = _private.screening(result, False, exact)
-    page = Page(title, result.headline(), content.parts[0])
-    public = Part("Why the exact values are here", paragraphs(words.EXACT.format(reason=reason)))
-    made = _technical(result, command, None, False)
-    known = _column_part(described(result, None, columns))
-    rest = [*content.parts[1:], public, *known, _reading(content), _spending(result, None), made]
-    return _frame(page, result, [page.first, _promise(result), *rest])
+    return _plain_page(result, title, content, found, technical(result, command, None, False))
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page begins with: its title, a sentence, and the first part."""
+    """What a page begins with: its title and a sentence.
+
+    ``private`` is whether it holds nothing but published results.
+    """
 
     title: str
     headline: str
-    first: Part
+    private: bool
 
 
 def _rehearsed(
@@ -197,8 +160,8 @@ def _rehearsed(
     said = words.REHEARSAL.format(people=_counted(result))
     named = title or f"{words.REHEARSED}: {content.title}"
     notice = Part(words.REHEARSED, paragraphs(said), "promise exposed")
-    rest = [*content.parts, *columns, _reading(content), made]
-    return _frame(Page(named, "", notice), result, [notice, *rest])
+    rest = [*content.parts, *columns, reading(content), made]
+    return frame(Page(named, "", private=True), result, [notice, *rest])
 
 
 def _plain_page(
@@ -210,17 +173,18 @@ def _plain_page(
     names = () if points is None or isinstance(result, Pairwise) else points.names
     headline = result.headline(*names)
     grid = () if points is None else (words.GRID,)
-    parts = [notice, *content.parts, _reading(content, grid), made]
-    return _frame(Page(title or content.title, headline, notice), result, parts)
+    parts = [notice, *content.parts, reading(content, grid), made]
+    page = Page(title or content.title, headline, private=False)
+    return frame(page, result, parts)
 
 
-def _promise(result: Published) -> Part:
+def promise(result: Published) -> Part:
     """Return the guarantee: in plain words, and as the sentence to print."""
     formal = f"<p class='formal'>{text(result.guarantee)}</p>"
     return Part("Guarantee", paragraphs(result.protection) + formal, "promise")
 
 
-def _column_part(columns: Mapping[str, str], job: str | None = None) -> tuple[Part, ...]:
+def column_part(columns: Mapping[str, str], job: str | None = None) -> tuple[Part, ...]:
     """Return what each column is, where that is known."""
     if not columns:
         return ()
@@ -229,7 +193,7 @@ def _column_part(columns: Mapping[str, str], job: str | None = None) -> tuple[Pa
     return (Part("What each column is", facts(columns) + paragraphs(remark)),)
 
 
-def _reading(content: Content, more: Sequence[str] = ()) -> Part:
+def reading(content: Content, more: Sequence[str] = ()) -> Part:
     """Return how to read the page: the first few paragraphs, and the others folded."""
     said = [*content.reading, *more]
     folded = ""
@@ -296,7 +260,7 @@ def _unknown(result: object) -> ParameterError:
     )
 
 
-def _spending(result: Published, ledger: Budget | None) -> Part:
+def spending(result: Published, ledger: Budget | None) -> Part:
     """Return what the result cost, and what the ledger still allows."""
     note = (
         "No ledger was used, so this spending is not tracked. Add by hand whatever else is "
@@ -320,20 +284,20 @@ def _spending(result: Published, ledger: Budget | None) -> Part:
     now = ledger.balance()
     cost |= {
         "spent so far, epsilon": f"{format_ceil(now.spent)} of {format_floor(now.total)}",
-        "left, epsilon": format_remainder(now.remaining),
+        "left, epsilon": format_remainder(now.remaining, now.total),
     }
     if now.total_delta:
         spent_delta = format_ceil(now.spent_delta)
         cost |= {
             "spent so far, delta": f"{spent_delta} of {format_floor(now.total_delta)}",
-            "left, delta": format_floor(now.remaining_delta),
+            "left, delta": format_remainder(now.remaining_delta, now.total_delta),
         }
     share = now.spent / now.total
     drawn = meter(share, f"{100 * share:.0f}% of the budget of epsilon is spent")
     return Part("What was spent, and what is left", drawn + facts(cost) + paragraphs(note))
 
 
-def _technical(result: Result, command: str | None, job: str | None, rehearsal: bool) -> Part:
+def technical(result: Result, command: str | None, job: str | None, rehearsal: bool) -> Part:
     """Return all that is needed to repeat a result, folded."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     shown = facts({**result.provenance(), "version of dpmic": __version__, "date": now})
@@ -361,24 +325,24 @@ def _code(said: str, code: str) -> str:
     return f"{paragraphs(said)}<pre tabindex='0'><code>{text(code)}</code></pre>"
 
 
-def _frame(page: Page, result: Result, parts: Sequence[Part]) -> str:
+def frame(page: Page, result: Result, parts: Sequence[Part]) -> str:
     """Return the file; its policy allows the two inline pieces by their hashes only."""
     style, script = _shipped("style.css"), _shipped("sort.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    private = isinstance(result, Published)
     headline = f"<p class='headline'>{text(page.headline)}</p>" if page.headline else ""
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        f"{generator(__version__, private=private)}\n"
+        f"{generator(__version__, private=page.private)}\n"
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
         "<meta name='color-scheme' content='light dark'>\n"
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>\n"
         f"<title>{text(page.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{text(page.title)}</h1>{headline}{paragraphs(_summary(result))}</header>\n"
+        f"<header><h1>{text(page.title)}</h1>{headline}"
+        f"{paragraphs(_summary(result, page))}</header>\n"
         f"<main>\n{''.join(map(_section, range(len(parts)), parts))}</main>\n"
         f"<footer><p>Made by dpmic {text(__version__)}.</p></footer>\n"
         f"<script>{script}</script>\n</body>\n</html>\n"
@@ -394,11 +358,11 @@ def _section(number: int, part: Part) -> str:
     )
 
 
-def _summary(result: Result) -> str:
+def _summary(result: Result, page: Page) -> str:
     """Return what the result is of, in a line."""
     made = result.provenance()
     what = _counted(result)
-    if isinstance(result, Published):
+    if isinstance(result, Published) and page.private:
         what += f", epsilon = {made['epsilon']}"
     if "dataset" in made:
         what += f", {made['dataset']}"

@@ -139,7 +139,7 @@ def checked_axes(axes: object) -> Axes:
 
 
 def unit_of(n: int) -> float:
-    """Return a unit so fine and so coarse that float64 holds n log2 n of them exactly."""
+    """Return the finest unit, at least 2^-24, of which float64 holds n log2 n exactly."""
     return 2.0 ** -min(24, 51 - math.ceil(math.log2(n * math.log2(n))))
 
 

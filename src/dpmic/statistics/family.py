@@ -58,11 +58,11 @@ def mice(
 ) -> Score:
     """Score how strongly two variables depend on each other, with MICe.
 
-    MICe is near 0 for unrelated variables and near 1 for a noiseless relation of any shape: a
-    line, a curve or a wave. Use it when you need no
-    privacy: it needs no bounds, does not change under increasing transformations of either
-    variable, and estimates the population value MIC* consistently. By chance, unrelated columns
-    score a little above 0, more so in small tables; :func:`independence_test` gives a p-value.
+    MICe is near 0 for unrelated variables. For a noiseless relation along a line, a curve or a
+    wave it approaches 1 as n grows. Use it when you need no privacy: it needs no bounds, does not
+    change under increasing transformations of either variable, and estimates the population value
+    MIC* consistently. By chance, unrelated columns score a little above 0, more so in small
+    tables; :func:`independence_test` gives a p-value.
 
     Small samples limit what it can resolve: a noiseless sine of 4 periods scores 0.40 at n = 100
     and 0.86 at n = 1000 (the median, with x uniform at random). :func:`mic` resolves more in small

@@ -54,7 +54,7 @@ def gmic(matrix: Floats, p: float) -> float:
     within = _best_within_cells(matrix)
     dominant = float(within.max() if p > 0 else within.min())
     if math.isinf(p) or dominant <= 0:
-        return max(dominant, 0.0)  # as p <= 0, the mean tends to zero if one entry is zero
+        return max(dominant, 0.0)  # for p <= 0, the mean tends to zero if one entry does
     if abs(p) < 1e-8:
         return float(np.exp(np.mean(np.log(within)))) if within.min() > 0 else 0.0
     # Take powers of ratios between 0 and 1, so that nothing overflows.

@@ -141,7 +141,7 @@ void largest(const Cut &left, const Cut &right, Rows<const Index> pairs, const P
 
 // Set the table of one orientation from a cumulated one: [refined column, master row].
 void reorient(const Table &table, const Table &cumulated, Index width, Index rows,
-            const Index *master, bool swapped) {
+              const Index *master, bool swapped) {
     for (Index u = 0; u <= width; ++u)
         for (Index t = 0; t <= rows; ++t)
             table[u][t] = swapped ? cumulated[master[t]][u] : cumulated[u][master[t]];

@@ -94,8 +94,8 @@ class Pruned {
         for (Index k = 2; k <= k_max; ++k) bounds[k] = best[k * C.stride + behind + blocks - 1];
     }
 
-        // Fill near[k, t], trying only starts that can lead to what is needed. The bounds in `back`
-        // limit what the last master rows can add.
+    // Fill near[k, t], trying only starts that can lead to what is needed. The bounds in `back`
+    // limit what the last master rows can add.
     void fill(const Near &C, Index k_max, bool bounded) {
         float *best = space.near.get();
         const float *ahead = back.near.get();
