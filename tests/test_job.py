@@ -145,9 +145,10 @@ def test_a_template_asks_for_what_nobody_can_know():
     names = ["patient", "age", "dose"]
     text = template("visits.csv", names, "visits.dpmic.toml")
     found = problems(text)
-    assert len(found) == 5
+    assert len(found) == 6
     assert all("it is not filled in" in problem for problem in found)
-    for place in ("privacy.person", "missing.rule", *(f"columns.{name}" for name in names)):
+    asked = ("data.dataset", "privacy.person", "missing.rule")
+    for place in (*asked, *(f"columns.{name}" for name in names)):
         assert any(f", {place}: " in problem for problem in found)
     assert tomllib.loads(text)["question"]["top"] == 3  # of as many pairs
 
@@ -155,7 +156,8 @@ def test_a_template_asks_for_what_nobody_can_know():
 def test_a_filled_in_template_is_a_job():
     text = template("visits.csv", ["patient", "age", "dose"], "visits.dpmic.toml")
     text = (
-        text.replace('person = "?"', 'person = "patient"')
+        text.replace('dataset = "?"', 'dataset = "visits 2024"')
+        .replace('person = "?"', 'person = "patient"')
         .replace("top = 3", "top = 1")
         .replace('rule = "?"', 'rule = "drop"')
     )

@@ -3,10 +3,21 @@
 import re
 import tomllib
 from importlib.metadata import version
+from pathlib import Path
 
 from project import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_what_tests_read_is_in_the_source_archive():
+    """A folder that is read stays in, with everything below it."""
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]
+    kept = build["sdist"]["exclude"]
+    text = Path(__file__).read_text()
+    for path in re.findall(r'ROOT / "([\w./]+)"', text):
+        top, ending = path.partition("/")[0], Path(path).suffix
+        assert {f"!/{top}", f"!/*{ending}"} & set(kept), path
 
 
 def test_one_version():

@@ -158,7 +158,7 @@ def test_a_record_in_place_of_the_header_is_noted(run, tmp_path):
     (tmp_path / "people.csv").write_text("Ann,34\nBob,51\n")
     code, _, err = run("init", "people.csv", "--overwrite")
     assert code == 0
-    assert "note: the first line is taken for the names" in err
+    assert "the first line is taken for the names" in err
     assert "add a line of names above it" in err
     assert "Ann" not in err
     (tmp_path / "people.csv").write_text("name,age\nAnn,34\nBob,51\n")

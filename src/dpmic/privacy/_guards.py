@@ -43,7 +43,9 @@ MAX_HALF_WIDTH = 0.25
 UNRELATED = 0.1
 """The tail probability in ``noise_in_words``."""
 
-UNUSABLE = "it has missing, infinite or non-numeric values, or integers too large for float64"
+UNUSABLE = (
+    "it has empty cells, or values that are not numbers, are infinite or too large for float64"
+)
 DROP = with_code("pass `missing='drop'` for missing values or `categories=...` for text")
 """Why a column is refused, and what most calls offer."""
 

@@ -83,6 +83,7 @@ def filled_in(text, *, people, rows, top=5):
         start = next(line for line in text.splitlines() if line.split("=")[0].strip() == name)
         text = text.replace(start, f"{name} = {domain}")
     changes = {
+        'dataset = "?"': 'dataset = "visits 2024"',
         'person = "?"': f'person = "patient"\nrows_per_person = {rows}',
         "# people = 5000": f"people = {people}",
         'rule = "?"': 'rule = "drop"\ncomplete = 0.7',
