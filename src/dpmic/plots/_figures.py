@@ -201,7 +201,10 @@ def draw_bars(rows: Sequence[Bar], chance: float, label: str, ax: Axes | None) -
     note = f"{label}, with the 95% interval of its noise"
     digits = 3 if min(high - low for _, _, (low, high) in rows) < NARROW else 2
     if chance:
-        ax.axvspan(0, chance, color=PALE, linewidth=0)
+        from matplotlib.patches import Rectangle
+
+        place = {"transform": ax.get_xaxis_transform(), "color": PALE, "linewidth": 0}
+        ax.add_patch(Rectangle((0, 0), chance, 1, **place))
         note += f"\ngrey: unrelated columns score up to {ceiling(chance)}"
     for place, (_, value, (low, high)) in enumerate(rows):
         ax.plot([0, value], [place, place], color=LINE, linewidth=0.8)
