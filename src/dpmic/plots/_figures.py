@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,8 +203,8 @@ def draw_bars(rows: Sequence[Bar], chance: float, label: str, ax: Axes | None) -
     if chance:
         from matplotlib.patches import Rectangle
 
-        place = {"transform": ax.get_xaxis_transform(), "color": PALE, "linewidth": 0}
-        ax.add_patch(Rectangle((0, 0), chance, 1, **place))
+        drawn: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "color": PALE}
+        ax.add_patch(Rectangle((0, 0), chance, 1, linewidth=0, **drawn))
         note += f"\ngrey: unrelated columns score up to {ceiling(chance)}"
     for place, (_, value, (low, high)) in enumerate(rows):
         ax.plot([0, value], [place, place], color=LINE, linewidth=0.8)
