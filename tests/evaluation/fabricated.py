@@ -197,6 +197,15 @@ def end_to_end():
     ]
 
 
+def scales():
+    return [
+        {"n": n, "mechanism": key, "epsilon": epsilon, "wsum": 0.02}
+        for n in (250, 1000)
+        for key in ("ours-capped", "ours-any")
+        for epsilon in EPSILONS
+    ]
+
+
 def consistency():
     noise = {"micr": 0.0, "micr-lap eps=1": 1.0, "micr-lap eps=0.1": 10.0, GEOMETRIC: 2.0}
     noise["population"] = None
@@ -254,6 +263,7 @@ def tables(seed=1):
         "parameters_tuned": parameters_tuned(),
         "loose": loose(),
         "end_to_end": end_to_end(),
+        "scales": scales(),
         "consistency": consistency(),
         "error_rate": error_rate(),
     }

@@ -80,3 +80,16 @@ def test_a_summary():
         "median_error": pytest.approx(0.2),
         "mean_error": pytest.approx(0.3),
     }
+
+
+def test_scales_of_axes_share_samples_and_add_the_noise_of_a_release(run):
+    rows = loose.scales(run, (noisy(12, 0.9), noisy(13, 0.9)), {200: 2})
+    at = {(row["mechanism"], row["epsilon"]): row["wsum"] for row in rows}
+    assert len(at) == 2 * len(loose.EPSILONS_OF_SCALES)
+    for key in ("ours-capped", "ours-any"):
+        assert at[key, 0.02] > at[key, 0.1] > at[key, 1.0] > 0
+    rng = np.random.default_rng(1)
+    linear, scaled = loose._scales(rng, noisy(5, 0.3), 100, 4, (4.0, 6.0))["scores"]
+    assert linear.shape == (2, 4)
+    assert (scaled >= linear).all()
+    assert (scaled > linear).any()

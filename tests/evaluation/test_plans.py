@@ -13,6 +13,7 @@ from dpmic.evaluation.relationships import noisy
 from dpmic.evaluation.scoring import SQUARE, Choice, Perturbed
 from dpmic.evaluation.tables import CONTENDERS, named
 from dpmic.parameters import tuned
+from dpmic.parameters.expected import best_laplace
 from dpmic.parameters.tuned import Calibration
 from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.statistics.capped import CapLimits
@@ -106,7 +107,7 @@ class TestPlan:
         entry, setting = at(n, epsilon)["ours-capped"], CappedLaplace(epsilon, SQUARE).setting(n)
         assert entry.source == Scored("micc, linear", setting.limits, setting.noise.scale)
         assert entry.calibration == setting.calibration
-        assert tuned.best_laplace(n, epsilon) == "capped-laplace"
+        assert best_laplace(n, epsilon) == "capped-laplace"
 
     def test_capped_has_random_numbers_of_its_own(self):
         """So that numbers from before it was there can be made again."""

@@ -31,7 +31,7 @@ from dpmic.privacy import _guards
 TABLES = {
     "synthetic": {"synthetic", "wsum", "consistency", "error_rate"},
     "real": {"real", "medians", "quoted"},
-    "loose": {"loose", "end_to_end"},
+    "loose": {"loose", "end_to_end", "scales"},
     "parameters": {"parameters_paper", "parameters_tuned"},
     "errors": {"errors"},
     "intervals": {"intervals"},
@@ -64,6 +64,7 @@ TINY = Scope(
     loose_n=25,
     loose_iterations=1,
     loose_every={"distributions": 4, "Fair": 36, "Spellman4381": 28, "Baseball": 3},
+    scales_iterations={25: 2, 30: 1},
     tuned_n=(25, 26),
     cells=(4, 6, 8, 12),
     fineness=(5,),

@@ -13,7 +13,7 @@ import dpmic
 from dpmic.errors import ParameterError
 from dpmic.evaluation.relationships import family
 from dpmic.evaluation.tuning import weights
-from dpmic.parameters import expected, provenance, tuned
+from dpmic.parameters import expected, provenance
 from dpmic.parameters.expected import QUANTITIES, Surface
 from dpmic.privacy import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.results.plan import Expected
@@ -120,7 +120,7 @@ class TestForward:
     def test_the_default_is_marked(self, n, epsilon, rows):
         planned = dpmic.plan(n, epsilon, rows_per_person=rows)
         chosen = [row.mechanism for row in planned.rows if "mechanism='auto'" in row.note]
-        assert chosen == [tuned.best_laplace(n, epsilon / rows)]
+        assert chosen == [expected.best_laplace(n, epsilon / rows)]
 
     def test_beyond_the_records_of_a_capped_score_there_is_a_plan(self):
         planned = dpmic.plan(2**31, 1.0)
@@ -166,9 +166,11 @@ class TestForward:
         assert planned.guess_upper == pytest.approx(0.45, abs=0.02)
 
     def test_only_simulated_mechanisms(self, monkeypatch):
-        known = {"micr-laplace": SURFACES["micr-laplace"], "unheard-of": SURFACES["mice-laplace"]}
+        known = {name: SURFACES[name] for name in ("capped-laplace", "micr-laplace")}
+        known["unheard-of"] = SURFACES["mice-laplace"]
         monkeypatch.setattr(expected, "surfaces", lambda: known)
-        assert [row.mechanism for row in dpmic.plan(1000, 1.0).rows] == ["micr-laplace"]
+        rows = dpmic.plan(1000, 1.0).rows
+        assert [row.mechanism for row in rows] == ["capped-laplace", "micr-laplace"]
 
     def test_a_mechanism_with_a_shorter_table(self, monkeypatch):
         shorter = fabricated([[0.4, 0.2], [0.2, 0.1]], n=(100, 1000))

@@ -100,14 +100,14 @@ def audit(
     never prove it. The exit code is 1 if the claim is disproved.
     """
     from dpmic.privacy.audit import audit
-    from dpmic.privacy.release import MECHANISMS, of_least_error
+    from dpmic.privacy.release import MECHANISMS, default_for
 
     out.check()
     options: dict[str, Any] = {"epsilon": epsilon}
     if mechanism is not Mechanism.mice_laplace:
         options["bounds"] = ((0, 1), (0, 1))
     automatic = mechanism is Mechanism.auto
-    attacked = MECHANISMS[of_least_error(n, epsilon) if automatic else mechanism.value](**options)
+    attacked = MECHANISMS[default_for(n, epsilon) if automatic else mechanism.value](**options)
     with working("attacking"):
         result = audit(attacked, n=n, runs=runs, confidence=confidence)
     _output.show(_answers.audit(result), out.form)

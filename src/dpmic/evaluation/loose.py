@@ -2,7 +2,8 @@
 
 *Loose*: the 189 distributions with both axes stretched, shrunk or moved within their bounds. MIC*
 depends only on ranks, so it does not change. *End to end*: real tables with bounds that a person
-would write down from the meaning of the columns, not from the range of the data.
+would write down from the meaning of the columns, not from the range of the data. *Scales*: what
+axes of any scale cost where bounds fit.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from dpmic.evaluation.collections import Collection, Column
 from dpmic.evaluation.jobs import Arrays, Run, Task
 from dpmic.evaluation.plans import Group, outputs, plan_for_wide_bounds, rows
 from dpmic.evaluation.relationships import NoisyFunction
+from dpmic.evaluation.scoring import SQUARE, micc
 from dpmic.evaluation.tables import Table
-from dpmic.evaluation.tuning import mic_stars, values_wsum
+from dpmic.evaluation.tuning import expected_error, mic_stars, values_wsum, wsum
+from dpmic.privacy import CappedLaplace
+from dpmic.statistics.maps import Axes
 
 Floats = NDArray[np.float64]
 
 RUNS = 10
 """Noise draws per sample: scoring takes longer than drawing."""
+
+EPSILONS_OF_SCALES = (0.02, 0.03, 0.1, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,47 @@ def _task(
         points = how.map(x), how.map(y)
         each.append(outputs(entries, points, (how.interval, how.interval), RUNS, rng))
     return {"values": np.concatenate(each, axis=1)}
+
+
+def scales(
+    run: Run, distributions: Sequence[NoisyFunction], iterations: Mapping[int, int]
+) -> Table:
+    """Return WSUM of the default mechanism on linear axes and on those of any scale.
+
+    Bounds fit, both kinds of axes have the same samples, and the noise is in closed form.
+    """
+    targets = mic_stars(run, distributions)
+    table: Table = []
+    for n, count in iterations.items():
+        settings = {e: CappedLaplace(e, SQUARE).setting(n) for e in EPSILONS_OF_SCALES}
+        caps = tuple(dict.fromkeys(setting.limits.cap for setting in settings.values()))
+        tasks = [
+            Task(f"scales|{q.name}|{n}|{count}|{caps}", _scales, (q, n, count, caps))
+            for q in distributions
+        ]
+        results = run.results(f"scales of axes, n = {n}", tasks)
+        found = np.stack([result["scores"] for result in results], axis=2)
+        for mechanism, scores in zip(("ours-capped", "ours-any"), found, strict=True):
+            for epsilon, setting in settings.items():
+                own = scores[caps.index(setting.limits.cap)]
+                errors = expected_error(own, targets[:, None], setting.noise.scale).mean(axis=1)
+                row = {"n": n, "mechanism": mechanism, "epsilon": epsilon}
+                table.append({**row, "wsum": float(wsum(errors, targets))})
+    return table
+
+
+def _scales(
+    rng: np.random.Generator,
+    distribution: NoisyFunction,
+    n: int,
+    iterations: int,
+    caps: tuple[float, ...],
+) -> Arrays:
+    """Return scores [axes, cap, iteration]."""
+    samples = [distribution.sample(n, rng) for _ in range(iterations)]
+    kinds: tuple[Axes, ...] = ("linear", "any")
+    by_kind = [[micc(points, SQUARE, caps, axes) for points in samples] for axes in kinds]
+    return {"scores": np.array(by_kind).swapaxes(1, 2)}
 
 
 def end_to_end(

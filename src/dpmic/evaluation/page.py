@@ -363,6 +363,7 @@ def _loose(tables: Mapping[str, Table]) -> str:
     for name, place, column, caption in (
         ("loose", "shape", "wsum", "WSUM by how both axes lie within their bounds"),
         ("end_to_end", "collection", "median_error", "Median error against MICe, stated bounds"),
+        ("scales", "n", "wsum", "WSUM by n where bounds fit"),
     ):
         for epsilon in _epsilons(rows := tables.get(name, [])):
             at = {(r["mechanism"], r[place]): r for r in rows if r["epsilon"] == epsilon}

@@ -53,6 +53,7 @@ class Scope:
     loose_n: int
     loose_iterations: int
     loose_every: dict[str, int]
+    scales_iterations: dict[int, int]
     tuned_n: tuple[int, ...]
     cells: tuple[float, ...]
     fineness: tuple[float, ...]
@@ -71,6 +72,7 @@ FULL = Scope(
     loose_n=1000,
     loose_iterations=1,
     loose_every={"distributions": 1, "Fair": 1, "Baseball": 24, "Spellman4381": 2},
+    scales_iterations={250: 6, 1000: 4, 5000: 2, 20000: 2},
     tuned_n=(25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 50000),
     cells=(4, 6, 8, 10, 12, 20, 30, 40, 60, 80, 100, 125, 150, 200, 250, 300, 400),
     fineness=(2, 5, 10, 15),
@@ -98,6 +100,7 @@ QUICK = Scope(
     loose_n=250,
     loose_iterations=1,
     loose_every={"distributions": 21, "Fair": 12, "Baseball": 768, "Spellman4381": 128},
+    scales_iterations={250: 1, 1000: 1},
     tuned_n=(25, 250, 1000),
     cells=(4, 6, 8, 10, 12, 20, 40, 60, 80, 100, 125, 150),
     fineness=(5, 15),
@@ -163,7 +166,8 @@ class Reproduction:
         found = {
             "loose": loose.synthetic(
                 self.run, few, scope.loose_n, printed.EPSILONS, scope.loose_iterations
-            )
+            ),
+            "scales": loose.scales(self.run, few, scope.scales_iterations),
         }
         try:
             parts = list(loose.end_to_end(self.run, printed.EPSILONS, scope.real_iterations, every))
@@ -269,7 +273,8 @@ class Reproduction:
             "synthetic": f"{scope.iterations} samples of each distribution",
             "real": f"{scope.real_iterations} runs on each pair",
             "loose": f"{scope.loose_iterations} samples of each distribution, with {loose.RUNS} "
-            f"draws of noise; {scope.real_iterations} runs on each pair",
+            f"draws of noise; {scope.real_iterations} runs on each pair; {scope.scales_iterations} "
+            "samples for the scales of axes",
             "parameters": f"{scope.tuned_iterations} samples of each distribution by n",
             "errors": f"{scope.error_iterations} samples of each distribution by n",
             "intervals": f"{scope.interval_iterations} samples of each distribution by n",

@@ -139,20 +139,6 @@ def lookup_capped(n: int, epsilon: float) -> TunedCap:
     )
 
 
-def best_laplace(n: int, epsilon: float) -> str:
-    """Return which of "capped-laplace" and "micr-laplace" has the smaller error in the table.
-
-    Examples
-    --------
-    >>> best_laplace(1000, 0.1)
-    'capped-laplace'
-    """
-    at, losses = within_table(n, epsilon), _stored()["epsilon"]
-    place = at[0], min(max(at[1], losses[0]), losses[-1])
-    names = "capped-laplace", "micr-laplace"
-    return min(names, key=lambda name: _between(name, *place)["wsum_value"])
-
-
 def within_table(n: float, epsilon: float) -> tuple[float, float]:
     """Return where to look up an n above the table: at its end, with the same n epsilon."""
     largest = _stored()["n"][-1]

@@ -1,8 +1,8 @@
 """The choice of a mechanism: a function of public facts (n, epsilon, options, kind of source).
 
-An option or a count table may decide. Otherwise it is the mechanism with the smaller simulated
-error at that n and epsilon (:mod:`dpmic.parameters.tuned`): in the present table capped
-information everywhere, and MICr beyond 2^31 - 1 records.
+An option or a count table may decide. Otherwise it is capped information, unless the simulated
+error of MICr is clearly smaller at that n and epsilon (:mod:`dpmic.parameters.expected`), which it
+is nowhere in the present table. Beyond 2^31 - 1 records it is MICr.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic.errors import ParameterError, safe_repr, with_code
-from dpmic.parameters import tuned
+from dpmic.parameters import expected
 from dpmic.privacy._gaps import Size
 from dpmic.privacy._geometric import MICrGeometric
 from dpmic.privacy._guards import open_privately
@@ -69,18 +69,18 @@ def resolve(
     if isinstance(source, Counting) and source.once:
         return CappedLaplace.name  # its grids do not depend on n
     n = open_privately(lambda: source.n) if size is None else size.least
-    return of_least_error(max(n, CappedLaplace.least_n), epsilon)  # fewer are refused later
+    return default_for(max(n, CappedLaplace.least_n), epsilon)  # fewer are refused later
 
 
-def of_least_error(n: int, epsilon: float) -> str:
-    """Return the mechanism of least error on n records; ``epsilon`` is that of one score and row.
+def default_for(n: int, epsilon: float) -> str:
+    """Return the default mechanism for n records; ``epsilon`` is that of one score and row.
 
     Examples
     --------
-    >>> of_least_error(1000, 1.0)
+    >>> default_for(1000, 1.0)
     'capped-laplace'
     """
-    return tuned.best_laplace(n, epsilon) if n <= MAX_CAPPED_N else MICrLaplace.name
+    return expected.best_laplace(n, epsilon) if n <= MAX_CAPPED_N else MICrLaplace.name
 
 
 def choose(

@@ -11,7 +11,7 @@ from dpmic._format import format_ceil
 from dpmic.errors import ParameterError, safe_repr, with_code
 from dpmic.parameters import expected
 from dpmic.parameters.expected import Surface
-from dpmic.privacy._auto import of_least_error
+from dpmic.privacy._auto import default_for
 from dpmic.privacy._guards import open_privately, private
 from dpmic.privacy._laplace import CappedLaplace
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
@@ -186,7 +186,7 @@ class _Given:
             made = _made(mechanism, epsilon, self.rows)
             setting = made.setting(n)
             found["scale"] = setting.noise.scale
-            chosen = of_least_error(n, epsilon / self.rows) == mechanism
+            chosen = default_for(n, epsilon / self.rows) == mechanism
             default = "the default here (`mechanism='auto'`)" if chosen else ""
             remarks = default, surface.beyond(n, epsilon / self.rows), self._blind(found)
             unit = "its noise scale is a number of records" if made.counts else ""

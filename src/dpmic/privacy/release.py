@@ -10,7 +10,7 @@ from typing import Any
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import groups
-from dpmic.privacy._auto import MECHANISMS, choose, of_least_error
+from dpmic.privacy._auto import MECHANISMS, choose, default_for
 from dpmic.privacy._gaps import domains_of
 from dpmic.privacy._guards import (
     noise_in_words,
@@ -25,7 +25,7 @@ from dpmic.privacy.query import TERMS, Query, Terms, private_number
 from dpmic.results import Release
 from dpmic.statistics import sources
 
-__all__ = ["MECHANISMS", "ReleaseQuery", "of_least_error", "prepare", "release"]
+__all__ = ["MECHANISMS", "ReleaseQuery", "default_for", "prepare", "release"]
 
 
 @private
@@ -64,8 +64,9 @@ def release(
         ``{"ward": ["a", "b", "c"]}``. Other values count as missing, or as "other" if that is
         listed. Such a column needs no bounds.
     mechanism : {"auto", "capped-laplace", "micr-laplace", "mice-laplace", "micr-geometric"}
-        By default the mechanism, of the first two, with the smaller error at that n and epsilon.
-        Or an object such as :class:`dpmic.privacy.CappedLaplace`, with its own options.
+        By default ``"capped-laplace"``, or ``"micr-laplace"`` where an option or the number of
+        records needs it. Or an object such as :class:`dpmic.privacy.CappedLaplace`, with its own
+        options.
     data : frame, path, stream or CountTable, optional
         The table with the columns ``x`` and ``y``, as for :func:`dpmic.micr`. Each row must come
         from one person's record alone: if it contains an average, a rank or another person's value,

@@ -105,7 +105,7 @@ def screen(
         The share of epsilon for the selection. The default, between 0.1 and 0.9, minimises the
         expected error for a table whose scores are spread evenly over [0, 1].
     mechanism : {"auto", "capped-laplace", "micr-laplace"}
-        The mechanism that scores a pair; by default the one with the smaller error.
+        The mechanism that scores a pair, by default as for :func:`dpmic.release`.
     axes : {"any", "linear", "wide"}, optional
         How axes are cut, as for :func:`dpmic.release`; by default "any".
     cap, B, c : float, optional
