@@ -279,6 +279,14 @@ def test_the_figure_of_the_home_page_shows_what_is_measured(monkeypatch):
         assert f"{mic:.2f}" in described
 
 
+def test_the_picture_of_the_readme_ends_below_the_chart(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    parts = [f"<section class='a'>{name}</section>" for name in ("notice", "chart", "table")]
+    page = f"<main><h1>title</h1>{''.join(parts)}<footer>dpmic</footer></main>"
+    shown = importlib.import_module("report").upper_part(page)
+    assert shown == f"<main><h1>title</h1>{parts[0]}{parts[1]}</main>"
+
+
 @pytest.mark.full
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("zensical", reason="the site needs the extra docs")
