@@ -10,7 +10,7 @@ import re
 COMMENT = "# one run"
 NOISE = doctest.register_optionflag("NOISE")
 MOST = 0.1
-"""No noise in the documentation exceeds it more than once in a million runs."""
+"""No noise in the documentation exceeds it more than once in 10,000 runs."""
 
 DECIMAL = re.compile(r"\d\.\d+")
 
