@@ -13,6 +13,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import one_run
 import pytest
 import typer
 from project import ROOT
@@ -218,7 +219,9 @@ def run_python(code, names):
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     example = doctest.DocTestParser().get_doctest(code, names, "tutorial", None, 0)
     said = []
-    runner = doctest.DocTestRunner(optionflags=options, verbose=False)
+    one_run.mark(example.examples)
+    checker = one_run.Checker(doctest.OutputChecker())
+    runner = doctest.DocTestRunner(checker, optionflags=options, verbose=False)
     runner.run(example, out=said.append, clear_globs=False)
     assert not runner.failures, "".join(said)
     names.update(example.globs)
@@ -251,8 +254,7 @@ def test_the_tutorial_runs_as_it_is_written(tmp_path, monkeypatch):
             assert done.returncode == 0, f"{code}{done.stderr}"
             printed, commands = done.stdout, commands + 1
         elif language == "text":
-            options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            assert doctest.OutputChecker().check_output(code, printed, options), printed
+            assert one_run.same_but_for_noise(code, printed), printed
     assert commands >= 5
 
 
@@ -275,6 +277,14 @@ def test_the_figure_of_the_home_page_shows_what_is_measured(monkeypatch):
         assert f"correlation {correlation:.2f} · MIC {mic:.2f}" in drawn
         assert f"{correlation:.2f}" in described
         assert f"{mic:.2f}" in described
+
+
+def test_the_picture_of_the_readme_ends_below_the_chart(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    parts = [f"<section class='a'>{name}</section>" for name in ("notice", "chart", "table")]
+    page = f"<main><h1>title</h1>{''.join(parts)}<footer>dpmic</footer></main>"
+    shown = importlib.import_module("report").upper_part(page)
+    assert shown == f"<main><h1>title</h1>{parts[0]}{parts[1]}</main>"
 
 
 @pytest.mark.full

@@ -1,5 +1,6 @@
 """Docstrings as they are written for ``help()``, made ready for the pages of the site."""
 
+import importlib
 import re
 from typing import Any
 
@@ -25,6 +26,15 @@ class Docstrings(griffe.Extension):
             text = obj.docstring.value.replace("array-like", "array_like")  # not a subtraction
             text = PAGE.sub(r"[\1](../\1.md)", text)
             obj.docstring.value = ROLE.sub(_link, SHARED.sub(_apart, text))
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """Show the value of a default that is a constant with a name."""
+        for parameter in func.parameters:
+            default = parameter.default
+            if isinstance(default, griffe.ExprName) and default.name.isupper():
+                module, _dot, name = default.canonical_path.rpartition(".")
+                if module:  # found where it is defined
+                    parameter.default = repr(getattr(importlib.import_module(module), name))
 
 
 def _link(role: re.Match[str]) -> str:

@@ -59,6 +59,18 @@ def format_complement(miss: float) -> str:
     return f"{share:f}"
 
 
+def percent_complement(miss: float) -> str:
+    """Write the probability 1 - miss in percent, never overstated.
+
+    Examples
+    --------
+    >>> percent_complement(0.05), percent_complement(0.1), percent_complement(1e-7)
+    ('95%', '90%', '99.99999%')
+    """
+    context = Context(prec=30, traps=[])
+    return f"{context.normalize(context.scaleb(Decimal(format_complement(miss)), 2)):f}%"
+
+
 def format_chance(pvalue: float, digits: int = 2) -> str:
     """Write a p-value in some digits, never understated.
 

@@ -187,7 +187,7 @@ def test_the_plan_of_a_table_says_what_it_will_be_worth(run, answering, monkeypa
     error = "expected error 0.012 from the value in the whole population, on average; at most "
     error += "0.012 in 90% of cases"
     assert error in shown[0]
-    chance = "a pair that scores 0.5"
+    chance = "a pair that scores 0.5 is selected with probability "
     assert (chance in shown[0]) == (command == "screen")
     assert "expected error" not in shown[1]  # simulated for the default axes
     assert chance not in shown[1]

@@ -152,6 +152,8 @@ def test_nearly_all_is_said_only_where_few_may_lie_outside(outside, said):
     assert estimate.found
     other = dataclasses.replace(estimate, outside=outside)
     assert said.format(f"{other.low:.12g} and {other.high:.12g}") in other.headline()
+    shown = [(fact.label, fact.text, fact.meaning) for fact in other.facts()]
+    assert ("outside", str(outside), "at most this many records lie outside (95%)") in shown
 
 
 # The statement

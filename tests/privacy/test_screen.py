@@ -233,6 +233,7 @@ def test_rows_per_person_multiplies_the_noise():
 
 # Refusals, before anything is spent
 
+ONE_PAIR = dict(list(BOUNDS.items())[:2])
 REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
 
 
@@ -241,6 +242,7 @@ REPEATED = pd.DataFrame(MATRIX[:, :3], columns=["age", "age", "dose"])
     [
         ({"top": 11}, "top = 11: there are only 10 pairs; pass at most 10"),
         ({"top": 5, "target": "age"}, "top = 5: there are only 4 pairs"),
+        ({"top": 2, "bounds": ONE_PAIR}, "top = 2: there is only one pair; pass 1"),
         ({"top": 0}, "top = 0"),
         ({"top": 1.5}, "top = 1.5"),
         ({"top": True}, "top = True"),

@@ -22,11 +22,11 @@ BOUNDS = [(0, 1)] * COLUMNS
 PAIRS = COLUMNS * (COLUMNS - 1) // 2
 
 
-def query(epsilon=2.0, rows=1, **options):
+def query(epsilon=2.0, rows=1, columns=COLUMNS, **options):
     """A query of a table, prepared and not run."""
     kind = screen if "top" in options else pairwise
     terms = Terms(epsilon=epsilon, rows_per_person=rows, allow_noisy=True)
-    return kind.prepare(TABLE, terms, bounds=BOUNDS, **options)
+    return kind.prepare(TABLE[:, :columns], terms, bounds=BOUNDS[:columns], **options)
 
 
 # The chance
@@ -301,6 +301,12 @@ def test_a_plan_for_people():
     matrix = repr(dpmic.plan(n=5000, epsilon=1, candidates=36))
     assert "all 36 pairs" in matrix
     assert "selection" not in matrix
+
+
+def test_one_pair_is_called_the_only_one():
+    asked = query(top=1, columns=2), query(columns=2)
+    assert {own.publishes for own in asked} == {"the MIC of the only pair"}
+    assert dpmic.plan(500, 1.0, candidates=1, top=1).title.endswith(": the only pair")
 
 
 def test_nothing_is_certain_that_is_drawn():

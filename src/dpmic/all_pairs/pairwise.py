@@ -81,8 +81,14 @@ def pairwise(
     bounds : mapping or sequence, optional
         For ``"micr"``: ``{"age": (0, 120), ...}`` for the columns that take part, or one interval
         per column. For a nominal column list its categories instead.
-    alpha, B, c, master
-        As for :func:`mice`. A count table brings its own c; ``"mic"`` has its own master.
+    alpha : float
+        The exponent in B = max(n ** alpha, 4), in (0, 1].
+    B : float, optional
+        The most cells a grid may have, at least 4; overrides ``alpha``.
+    c : float, optional
+        The master factor, at least 1, and 15 by default. A count table brings its own.
+    master : {"reshef", "paper"}
+        The rule for the master, as for :func:`mice`. ``"mic"`` has its own.
     tic : bool
         Also return the Total Information Coefficient. It needs every entry of each characteristic
         matrix, which takes longer than finding the largest.
@@ -99,8 +105,10 @@ def pairwise(
         p-value stays exact. This is much faster if many pairs share.
     permutations : int
         The number of permutations for each pair, or for each shared null.
-    test_B, test_c : float
-        B and c of the test.
+    test_B : float
+        B of the test: the most cells of its grids.
+    test_c : float
+        c of the test: its master factor.
     qvalues : {"bh", "storey"}
         The correction for many tests: Benjamini and Hochberg's, or Storey's, which also estimates
         how many pairs are independent and so finds more if few are.

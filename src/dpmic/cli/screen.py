@@ -115,9 +115,10 @@ def expected_of(query: Any, top: int | None, delta: float) -> dict[str, str]:
     if planned.mechanism != query.mechanism.name:  # of a source that is read only once
         return {}
     shown = expected_error(planned.error, planned.error_upper)
-    if planned.chance is not None:
-        label, chance, among = planned.chance_in_words()
-        shown[label] = f"{chance}: {among}"
+    if planned.selection_epsilon:  # else every pair is published
+        label, chance, condition = planned.chance_in_words()
+        sure = chance.replace(">", "above ")
+        shown[label] = f"is selected with probability {sure}, {condition}"
     return shown
 
 

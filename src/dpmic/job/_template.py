@@ -38,7 +38,7 @@ dataset = "?"                     # a name for this data, such as "visits 2024".
 # sep = ";"                       # the format of the file: column separator,
 # decimal = ","                   #   decimal mark,
 # encoding = "latin-1"            #   encoding,
-# na = ["-9", "unknown"]          #   values that mean missing,
+# na = ["-9", "99", "unknown"]    #   codes for missing values, which else count as values,
 # sheet = "visits"                #   sheet of an Excel workbook
 
 [privacy]
@@ -74,6 +74,8 @@ top = $top                           # strongest pairs: how many
 #   { categories = ["a", "b", "other"] }        "other" collects the rest, which
 #                                               otherwise counts as missing
 #   "ignore"                                    do not use this column
+# If one column follows from another, such as age from year of birth, write "ignore" for one of
+# them: such pairs take the top places otherwise.
 """
 
 TAIL = """

@@ -193,7 +193,8 @@ class PairwiseQuery(_pairs.TableQuery[PairwiseRelease]):
     @property
     def publishes(self) -> str:
         """What the query publishes."""
-        return f"the MIC of all {len(self.table.pairs)} pairs"
+        count = len(self.table.pairs)
+        return f"the MIC of all {count} pairs" if count > 1 else "the MIC of the only pair"
 
     @property
     def key_facts(self) -> dict[str, Any]:

@@ -207,9 +207,10 @@ def calibrate(
     """Return the noise of a screening, from public facts alone."""
     count = _validate.integer(top, "top", least=1)
     if count > candidates:
-        raise ParameterError(
-            f"top = {top!r}", f"there are only {candidates} pairs", f"pass at most {candidates}"
-        )
+        reason, most = f"there are only {candidates} pairs", f"at most {candidates}"
+        if candidates == 1:
+            reason, most = "there is only one pair", "1"
+        raise ParameterError(f"top = {top!r}", reason, f"pass {most}")
     # The best mechanism depends on the split, and the split, a little, on the mechanism.
     half = options.calibrated(table, terms, _of_one(terms.epsilon / 2, count))[1]
     share = _share(split, candidates, count, terms.epsilon, half.sensitivity)
@@ -268,6 +269,8 @@ class ScreenQuery(_pairs.TableQuery[Screening]):
     @property
     def publishes(self) -> str:
         """What the query publishes."""
+        if len(self.table.pairs) == 1:
+            return "the MIC of the only pair"
         which = f"the {self.top} strongest" if self.top > 1 else "the strongest"
         return f"{which} of {len(self.table.pairs)} pairs, selected privately, with MIC"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic import _validate
-from dpmic._format import format_complement
+from dpmic._format import format_complement, percent_complement
 from dpmic._validate import Interval
 from dpmic.results._base import Fact
 from dpmic.results._published import Published
@@ -110,7 +110,7 @@ class BoundsEstimate(Published):
         else:
             few = "too few records for this epsilon: this is the widest range"
             found = Fact("range", "none", few)
-        likely = f"records at most, with probability at least {format_complement(self.failure)}"
+        likely = f"at most this many records lie outside ({percent_complement(self.failure)})"
         outside = Fact("outside", f"{self.outside}", likely)
         return [found, outside, *self._price()]
 

@@ -270,7 +270,9 @@ class TablePlan(Result):
     def title(self) -> str:
         """What the plan is for."""
         pairs = f"all {self.candidates:,} pairs"
-        if self.top is not None:
+        if self.candidates == 1:
+            pairs = "the only pair"
+        elif self.top is not None:
             pairs = f"the {self.top:,} strongest of {self.candidates:,} pairs"
         given = _given(self.n, self.epsilon, self.rows_per_person)
         return f"Plan for {given}: {pairs}"
@@ -293,17 +295,19 @@ class TablePlan(Result):
             facts.insert(3, Fact("delta", format_ceil(self.delta)))
         if self.unrelated is None:
             return facts
+        label, sure, condition = self.chance_in_words()
         selection = Fact("epsilon of selection", format_ceil(self.selection_epsilon, 3))
-        return [*facts[:2], selection, *facts[2:], Fact(*self.chance_in_words())]
+        chance = Fact(label, sure, f"probability of being selected, {condition}")
+        return [*facts[:2], selection, *facts[2:], chance]
 
     def chance_in_words(self) -> tuple[str, str, str]:
-        """Return whose chance it is, the chance, and among which others; for a screening."""
+        """Return whose chance it is, the chance, and on which condition; for a screening."""
         assert self.chance is not None
         assert self.unrelated is not None
         certain = not self.selection_epsilon
         sure = ">0.999" if self.chance > 0.999 and not certain else format_floor(self.chance, 3)
-        among = f"its probability of selection, if all others are unrelated ({self.unrelated:.2g})"
-        return "a pair that scores 0.5", sure, among
+        condition = f"if all other pairs are unrelated (score {self.unrelated:.2g})"
+        return "a pair that scores 0.5", sure, condition
 
     def remarks(self) -> list[str]:
         """Return the remarks below the facts."""
