@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Bounds
+from dpmic._validate import Bounds, shown_end
 from dpmic.data import Pair, Source
 from dpmic.errors import InputError
 from dpmic.privacy import noise
@@ -57,7 +57,9 @@ def release_test(
     """Test whether two columns are independent, under differential privacy.
 
     The p-value is exact: if the columns are independent, it is at most ``a`` with probability at
-    most ``a``, for every n, epsilon and distribution, ties included. The test needs no bounds.
+    most ``a``, for every n, epsilon and distribution, ties included. If missing values are filled
+    in, that holds for the columns after filling in, which can be dependent although the original
+    ones are not. The test needs no bounds.
 
     Parameters
     ----------
@@ -73,6 +75,8 @@ def release_test(
         about ten at 100,000.
     missing : {"refuse", "scatter"} or mapping
         The rule for missing values, as for :func:`dpmic.release`; records cannot be dropped.
+        Values missing in the same records make unrelated columns look related once they are
+        filled in, so that a small p-value shows no relation of the original columns.
     bounds : ((x0, x1), (y0, y1)) or mapping, optional
         The range of the random values of ``missing="scatter"``.
     person : array-like or str, optional
@@ -147,7 +151,8 @@ class IndependenceQuery(Query[IndependenceRelease]):
     @property
     def publishes(self) -> str:
         """What the query publishes."""
-        return f"a test of independence of {' and '.join(self.source.names)}"
+        after = "" if self.terms.gaps.rule == "refuse" else ", after missing values are filled in"
+        return f"a test of independence of {' and '.join(self.source.names)}{after}"
 
     @property
     def key_facts(self) -> dict[str, Any]:
@@ -155,6 +160,12 @@ class IndependenceQuery(Query[IndependenceRelease]):
         gaps = self.terms.gaps.facts()
         between = {} if self.domains is None else {"bounds": self.domains}
         return {"mechanism": "rank-tables", "draws": self.draws, **gaps, **between}
+
+    @property
+    def between(self) -> dict[str, Any]:
+        """The bounds of the values that are filled in, as the result shows them."""
+        each = zip("xy", self.domains or (), strict=False)
+        return {f"{axis} bounds": list(map(shown_end, own)) for axis, own in each}
 
     def read(self) -> Pair:
         """Read both columns."""
@@ -184,6 +195,7 @@ class IndependenceQuery(Query[IndependenceRelease]):
             parameters={
                 "table": f"2 x {self.tables.parts} ranks",
                 "draws": null.size,
+                **self.between,
                 **self.terms.gaps.facts(),
             },
             **self.facts,
