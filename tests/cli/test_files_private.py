@@ -121,6 +121,14 @@ def test_a_dash_is_no_other_category(run, tmp_path):
     assert "left out 400 of 1,200 records, which lack a value" in err
 
 
+def test_a_range_of_dates_is_not_searched(run, tmp_path):
+    """The refusal is the same for every text; it spoke of decimal commas alone."""
+    (tmp_path / "d.csv").write_text("day\n" + "2024-05-31\n" * 400)
+    line = refused(run("bounds", "d.csv", "day", *PRIVATE))
+    assert "it has a value that is not a number; if it holds dates, choose their range" in line
+    assert "--decimal ',' if they have decimal commas. Nothing was spent" in line
+
+
 BIG = [2**53, 2**53 + 1, 2**53 + 2, 2**53]
 
 

@@ -3,7 +3,8 @@
 A replaced record leaves one group and enters another, so it touches at most two groups, and each
 group may spend half of epsilon. With m rows per person there are 2 m such steps. The number of
 records in a group is private, so each group needs a promised size
-(docs/proofs/private-number.md).
+(docs/proofs/private-number.md). For the same reason records of no group are left out, whatever the
+rule for missing values is: refusing them would say that there are some.
 """
 
 from __future__ import annotations

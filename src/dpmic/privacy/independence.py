@@ -118,7 +118,7 @@ def prepare(
     """Prepare the query for a test, from public facts alone."""
     repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, person, _ = terms.columns(x, y, data=data)
-    domains = None if bounds is None else _validate.bounds(in_order(bounds, source))
+    domains = None if bounds is None else _validate.bounds(in_order(bounds, source, nominal=False))
     terms.gaps.check(source.names, domains or (None, None))
     tables = RankTables.planned(source.n, terms.epsilon)
     return IndependenceQuery(
