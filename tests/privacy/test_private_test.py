@@ -260,6 +260,7 @@ def test_filled_in_columns_are_not_the_original_ones(rule):
     assert "make unrelated columns look related" in result.guarantee
     assert "x bounds = [0, 100], y bounds = [0, 50]" in result.guarantee
     assert result.facts()[0].meaning == "for the columns after filling in"
+    assert "p = 0.05 after filling in" in repr(result)
     page = dpmic.report.page(result)
     assert "evidence of a relation" not in page
     assert "Values that are missing in the same records look like a relation" in page

@@ -159,10 +159,15 @@ class GroupsQuery(Query[Groups]):
         return math.nextafter(steps * max(part.step_loss for part in self.parts), math.inf)
 
     @property
+    def noisiest(self) -> tuple[str, Any]:
+        """The group with the most noise, and its query."""
+        each = zip(self.groups.labels, self.parts, strict=True)
+        return min(each, key=lambda own: own[1].setting.size.least)
+
+    @property
     def noise_in_words(self) -> str | None:
         """The noise in words, for the group with the most noise."""
-        noisiest = min(self.parts, key=lambda part: part.setting.size.least)
-        words: str | None = noisiest.noise_in_words
+        words: str | None = self.noisiest[1].noise_in_words
         return words
 
     @property

@@ -21,6 +21,7 @@ from dpmic import _validate
 from dpmic._validate import Bounds, shown_end
 from dpmic.data import Pair, Source
 from dpmic.errors import InputError
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import noise
 from dpmic.privacy._auto import in_order
 from dpmic.privacy._guards import private, private_pair, refused_to_drop
@@ -147,6 +148,12 @@ class IndependenceQuery(Query[IndependenceRelease]):
     def epsilon(self) -> float:
         """The cost of the query."""
         return self.noise.epsilon
+
+    @property
+    def noise_in_words(self) -> str:
+        """The noise of the statistic in words; the p-value takes it into account."""
+        half = ValueNoise("laplace", self.noise.scale).half_width(0.95)
+        return f"within {half:.2g} of the exact Cramer's V of ranks in 95% of cases"
 
     @property
     def publishes(self) -> str:

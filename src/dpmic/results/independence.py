@@ -190,7 +190,8 @@ class IndependenceRelease(PublishedPair):
 
     def _summary(self) -> str:
         first, second = self.names
+        after = " after filling in" if self.filled else ""
         return (
-            f"{first} and {second}: {format_pvalue(self.pvalue)}; noisy Cramer's "
+            f"{first} and {second}: {format_pvalue(self.pvalue)}{after}; noisy Cramer's "
             f"V of ranks {self.value:.4f}, n={self.n}, epsilon={self._cost}"
         )
