@@ -267,8 +267,8 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
                 f"column {name}",
                 "a row does not say whose it is",
                 with_code(
-                    "give every row a person; nobody may be called - or ? or, in a file, like the "
-                    "missing values (`na=...`)"
+                    "give every row a person; no person may be called - or the like or, in a "
+                    "file, like the missing values (`na=...`)"
                 ),
             )
         if used[value] < most:
