@@ -18,7 +18,9 @@ from dpmic._validate import Categories
 from dpmic.errors import BoundsReminder, InputError, ParameterError
 from dpmic.job import MADE_UP, _made_up, for_the_file, save, template
 from dpmic.job._entries import KEYS, Entries
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import pairwise
+from dpmic.privacy._joint_noise import of_value
 from dpmic.privacy.query import Terms
 
 N = 1000
@@ -491,13 +493,78 @@ def test_another_table_may_be_asked(job, table, tmp_path):
 
 def test_the_plan_is_that_of_the_functions(job):
     assert job().plan() == dpmic.plan(1000, 1.0, candidates=3, top=2)
-    assert job(PAIR).plan(500) == dpmic.plan(500, 1.0)
+    (row,) = job(PAIR).plan(500).rows
+    assert row == dpmic.plan(500, 1.0)["capped-laplace"]
     of_target = ALL.replace('"all pairs"', '"all pairs"\ntarget = "age"\ndelta = 1e-6')
     assert job(of_target).plan() == dpmic.plan(1000, 1.0, candidates=2, delta=1e-6)
     several = TEXT.replace("epsilon", "rows_per_person = 2\nepsilon")
-    assert job(several).plan() == dpmic.plan(1000, 1.0, candidates=3, top=2, rows_per_person=2)
-    with pytest.raises(ParameterError, match="plans are for scores"):
+    planned = dpmic.plan(1000, 1.0, candidates=3, top=2, rows_per_person=2)
+    assert job(several).plan().half_width == pytest.approx(planned.half_width, rel=1e-6)
+    assert job(several).plan().error == pytest.approx(planned.error, rel=1e-6)
+    with pytest.raises(ParameterError, match="a test publishes none; run dpmic check"):
         job(TEST).plan()
+
+
+DROPPED = PAIR.replace('"refuse"', '"drop"')
+IN_WARDS = DROPPED.replace("[missing]", 'ward = { categories = ["a", "b"] }\n\n[missing]').replace(
+    "[groups]", '[groups]\nby = "ward"\nat_least = { a = 1200, b = 1000 }'
+)
+OF_A_PAIR = {
+    "drop": (DROPPED, {"n": 2400}, "2,400 of 3,000 people are promised to be complete"),
+    "groups": (IN_WARDS, {"n": 800, "epsilon": 0.5}, "shown is group b, which has the most noise"),
+    "wide": (PAIR.replace('"dose"', '"dose"\naxes = "wide"'), {}, "default options alone"),
+    "ranks": (PAIR.replace('"dose"', '"dose"\nmechanism = "mice-laplace"'), {}, "default options"),
+    "noisy": (PAIR.replace("1.0", "0.002"), {"epsilon": 0.002}, "refused as too noisy"),
+}
+"""Text of a job, what its plan is for, and a piece of the note."""
+
+
+@sweep("case", OF_A_PAIR)
+def test_the_plan_of_a_pair_is_that_of_its_query(job, case):
+    """It was that of default options, all records and all of epsilon, whatever the job says."""
+    text, known, words = OF_A_PAIR[case]
+    planned = job(text).plan(3000)
+    (row,) = planned.rows
+    text = text.replace("epsilon", "allow_noisy = true\nepsilon")
+    query = job(text).rehearsal(3000)
+    query = query.noisiest[1] if case == "groups" else query
+    assert row.scale == query.setting.noise.scale
+    assert row.mechanism == query.mechanism.name
+    assert {"n": planned.n, "epsilon": planned.epsilon} == {"n": 3000, "epsilon": 1.0} | known
+    assert (row.value is None) == (case in ("wide", "ranks"))
+    assert words in row.note
+
+
+OF_A_TABLE = {
+    "drop": (TEXT.replace('"refuse"', '"drop"'), 2400, 1.0, "2,400 of 3,000 people"),
+    "groups": (GROUPED.replace("a = 300, b = 200", "a = 1200, b = 1000"), 900, 0.5, "group b"),
+    "wide": (TEXT.replace("top = 2", 'top = 2\naxes = "wide"'), 3000, 1.0, "default options alone"),
+    "all": (ALL.replace('"all pairs"', '"all pairs"\ncap = 6'), 3000, 1.0, "default options alone"),
+    "split": (TEXT.replace("top = 2", "top = 2\nsplit = 0.7"), 3000, 1.0, "default options alone"),
+}
+
+
+@sweep("case", OF_A_TABLE)
+def test_the_plan_of_a_table_is_that_of_its_query(job, case):
+    text, n, epsilon, words = OF_A_TABLE[case]
+    planned = job(text).plan(3000)
+    query = job(text).rehearsal(3000)
+    query = query.noisiest[1] if case == "groups" else query
+    added = query.noise if case == "all" else query.values
+    assert (planned.n, planned.epsilon) == (n, epsilon)
+    assert planned.values_epsilon == added.epsilon
+    assert planned.half_width == pytest.approx(of_value(added).half_width(0.95))
+    assert planned.parameters["axes"] == ("wide" if case == "wide" else "any")
+    assert planned.selection_epsilon == (0 if case == "all" else query.selection_epsilon)
+    assert (planned.error is None) == (case in ("wide", "all", "split"))
+    assert words in planned.note
+
+
+def test_a_test_has_noise_but_no_plan(job):
+    query = job(TEST).rehearsal(3000)
+    half = ValueNoise("laplace", query.noise.scale).half_width(0.95)
+    told = f"within {half:.2g} of the exact Cramer's V of ranks in 95% of cases"
+    assert query.noise_in_words == told
 
 
 def test_refusals_speak_of_keys(job, table):
@@ -550,10 +617,14 @@ def test_made_up_columns_lack_only_values_that_have_others_in_their_place(job):
 
 def test_promises_in_words(job):
     assert job().promises() == {}
-    said = job(GROUPED).promises(2000)
+    dropped = job(GROUPED.replace('by = "ward"\nat_least = { a = 300, b = 200 }', ""))
+    said = dropped.promises(2000)
     assert said["missing values"].endswith("90% or more have both (at least 1,800)")
-    assert (
-        said["groups"] == "by ward; promised sizes: a 300, b 200; each group gets half of epsilon"
+    said = job(GROUPED).promises(2000)  # of which no group has 1,800
+    assert said["missing values"].endswith("90% or more of each group have both")
+    assert said["groups"] == (
+        "by ward; promised sizes: a 300, b 200; each group gets half of epsilon; "
+        "records of other groups take no part"
     )
     scattered = job(TEXT.replace('"refuse"', '"scatter"'))
     assert scattered.promises() == {"missing values": "each is replaced by a random value"}

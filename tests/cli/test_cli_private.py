@@ -150,7 +150,8 @@ def test_a_person_who_is_called_like_a_missing_value_is_named_as_such(run, tmp_p
     code, _, err = run(*given, "--epsilon", "5", "--person", "who", "--na", "50")
     assert code == 2
     assert "column who: a row does not say whose it is" in err
-    assert "no person may be called like the missing values (--na ...)" in err
+    assert "no person may be called - or the like or, in a file, like the missing" in err
+    assert "like the missing values (--na ...)" in err
 
 
 def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):

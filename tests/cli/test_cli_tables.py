@@ -7,6 +7,7 @@ import re
 
 import commands
 import numpy as np
+import pyarrow as pa
 import pytest
 from sweeps import sweep
 
@@ -15,6 +16,8 @@ from dpmic.cli.demo import BOUNDS, fair_survey
 from dpmic.privacy import audit as attacks
 from dpmic.results import AuditBound
 
+_WARD = np.where(np.arange(commands.N) % 2, "u", "v")
+TWO_WARDS = commands.TABLE.append_column("ward", pa.array(_WARD))
 ABC = ("--columns", "a,b", "--columns", "c")
 
 
@@ -152,6 +155,24 @@ def test_a_ledger_is_made_and_shown(run, tmp_path):
     rows = lines(run("ledger", "show", "p.ledger", "--csv")[1])
     assert [row["answered"] for row in rows] == ["True", "False"]
     assert [row["dataset"] for row in rows] == ["visits", "theirs"]
+
+
+def test_a_ledger_shows_groups_in_words(run, tmp_path):
+    """They were shown as the JSON of their key."""
+    ledger = dpmic.Ledger(tmp_path / "p.ledger", epsilon=10)
+    rows = {"data": TWO_WARDS, "by": "ward", "at_least": 800, "dataset": "visits", "epsilon": 4.0}
+    asked = {"categories": {"ward": ["u", "v"]}, "bounds": {"a": (-1, 1), "b": (0, 1), "c": (0, 1)}}
+    dpmic.release("a", "b", ledger=ledger, **rows, **asked)
+    table = rows.pop("data")
+    dpmic.screen(table, top=1, ledger=ledger, **rows, **asked)
+    _, out, _ = run("ledger", "show", "p.ledger")
+    out = " ".join(out.split())
+    assert "{" not in out
+    assert "a, b, for each of 2 groups by ward (n = 2000)" in out
+    assert "visits: screen of a, b, c," in out
+    assert "top 1, for each of 2 groups by ward (n = 2000)" in out
+    content = json.loads(run("ledger", "show", "p.ledger", "--json")[1])
+    assert content["history"][0]["question"]["groups"] == {"u": 800, "v": 800}
 
 
 def test_a_budget_is_fixed_once(run):

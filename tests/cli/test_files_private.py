@@ -90,7 +90,7 @@ def test_nobody_regroups_others(tmp_path, names, last):
         assert len(people(path)) == len(alone) + 1
 
 
-@pytest.mark.parametrize("name", ["", " ", "NA", " NA ", "null", "nan"])
+@pytest.mark.parametrize("name", ["", " ", "NA", " NA ", "null", "nan", "-", " ?"])
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
 def test_nobody_is_refused(run, tmp_path, name, ending):
     table = pa.table({"who": ["Ann", "Bob", name, "NA-1"], "a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
@@ -105,6 +105,28 @@ def test_nobody_is_refused(run, tmp_path, name, ending):
         (tmp_path / path).write_text("\n".join([mark.join(table.column_names), *rows]) + "\n")
     line = refused(release(run, path, "--epsilon", "1", "--yes", "--person", "who"))
     assert "column who: a row does not say whose it is" in line
+
+
+def test_a_dash_is_no_other_category(run, tmp_path):
+    """It is a gap, which is refused or dropped, unless the list has it."""
+    (tmp_path / "w.csv").write_text("a,w\n" + "1,a\n2,-\n3,b\n" * 400)
+    asked = ("release", "w.csv", "a", "w", "--bounds", "a=0:9", "--epsilon", "1", "--categories")
+    told = ("--one-row-per-person", "--yes", "--json")
+    assert "column w: it has empty cells" in refused(run(*asked, "w=a,other", *told))
+    code, out, _ = run(*asked, "w=a,-,other", *told)
+    assert code == 0
+    assert json.loads(out)["parameters"]["y categories"] == ["a", "-", "other"]
+    code, out, err = run("score", "w.csv", "a", "w", "--json")
+    assert json.loads(out)["n"] == 800
+    assert "left out 400 of 1,200 records, which lack a value" in err
+
+
+def test_a_range_of_dates_is_not_searched(run, tmp_path):
+    """The refusal is the same for every text; it spoke of decimal commas alone."""
+    (tmp_path / "d.csv").write_text("day\n" + "2024-05-31\n" * 400)
+    line = refused(run("bounds", "d.csv", "day", *PRIVATE))
+    assert "it has a value that is not a number; if it holds dates, choose their range" in line
+    assert "--decimal ',' if they have decimal commas. Nothing was spent" in line
 
 
 BIG = [2**53, 2**53 + 1, 2**53 + 2, 2**53]

@@ -11,7 +11,8 @@ import pytest
 from sweeps import sweep
 
 import dpmic
-from dpmic.data import Dialect, _reader, header, load, open_file, stream
+from dpmic._validate import Categories
+from dpmic.data import Dialect, _reader, coded, header, load, open_file, stream
 from dpmic.errors import InputError, ParameterError
 
 NAN = float("nan")
@@ -268,9 +269,27 @@ def test_a_block_of_dashes_decides_nothing(write, monkeypatch):
     assert np.nansum(columns(path)[0]) == 60
 
 
-def test_people_may_be_called_by_a_dash(write):
-    path = write("who,x\n-,1\n.,2\nNone,3\nna,4\n")
-    assert load(path, ["x"], labels=["who"])["who"].to_pylist() == ["-", ".", "None", "na"]
+def test_a_list_of_categories_decides_what_a_dash_means(write):
+    """Text keeps its words until the list is known: a dash in it is a category."""
+    path = write("who,x\n-,1\n.,2\nNone,3\nna,4\n + ,5\n")
+    table = load(path, ["x"], labels=["who"], private=True)
+    assert table["who"].to_pylist() == ["-", ".", "None", "na", "+"]
+    for listed, codes in (
+        (("a", "other"), [NAN, NAN, 1, 1, 1]),
+        (("+", "-"), [1, NAN, NAN, NAN, 0]),
+        (("None", ".", "other"), [NAN, 1, 0, 2, 2]),
+    ):
+        np.testing.assert_array_equal(coded(table["who"], "who", Categories(listed)), codes)
+
+
+def test_placeholders_among_texts_are_missing_without_privacy(write):
+    path = write("ward,drug,sign,x\na,-,-,1\n?,None,+,2\n - ,b,-,3\nNA,.,?,4\nd,c,+,5\n")
+    for labels in ([], ["ward", "sign"]):
+        table = load(path, typed=True, labels=labels)
+        na = ["NA"] if labels else [None]  # a column that is named is looked at later
+        assert table["ward"].to_pylist() == ["a", None, None, *na, "d"]
+        assert table["drug"].to_pylist() == [None, "None", "b", None, "c"]
+        assert table["sign"].to_pylist() == ["-", "+", "-", None, "+"]  # beside + it is a value
 
 
 def test_spellings_that_are_said(write):

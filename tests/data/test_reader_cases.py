@@ -341,7 +341,7 @@ def test_people_are_told_apart_alike(kind, tmp_path):
         return first_rows(names, data, table.num_rows).tolist()
 
     assert kept(table) == [0, 2, 3, 4]
-    for nobody in ("", " ", "NA", " null "):
+    for nobody in ("", " ", "NA", " null ", "-", " - ", "?"):
         with pytest.raises(InputError, match="a row does not say whose it is"):
             kept(pa.table({"who": [*who[:5], nobody], "x": table["x"]}))
 

@@ -16,7 +16,9 @@ WSUM, MEDIANS, PAPER, TUNED = (
     tables.read(FOLDER / f"{name}.csv")
     for name in ("wsum", "medians", "parameters_paper", "parameters_tuned")
 )
-LOOSE, END_TO_END = (tables.read(FOLDER / f"{name}.csv") for name in ("loose", "end_to_end"))
+LOOSE, END_TO_END, SCALES = (
+    tables.read(FOLDER / f"{name}.csv") for name in ("loose", "end_to_end", "scales")
+)
 MICR_PUBLISHED = ("micr-lap", "micr-geom")
 
 
@@ -115,6 +117,25 @@ def test_wide_bounds(key, epsilon):
         places = [r[place] for r in rows]
         assert f"| epsilon = {epsilon:g} | {' | '.join(places)} |" in PAGE
         assert row_of(named(key).label, head) == [f"{r[column]:.3f}" for r in rows]
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "goal"),
+    [
+        *[(250, 1, 0.068), (250, 0.1, 0.16), (1000, 1, 0.030), (1000, 0.1, 0.056)],
+        *[(1000, 0.03, 0.13), (5000, 1, 0.0125), (5000, 0.1, 0.023), (5000, 0.02, 0.052)],
+        *[(20000, 0.1, 0.0075), (20000, 0.02, 0.020)],
+    ],
+)
+def test_scales_of_axes(n, epsilon, goal):
+    linear, scaled = (
+        cell(SCALES, mechanism=key, n=n, epsilon=epsilon)["wsum"]
+        for key in ("ours-capped", "ours-any")
+    )
+    shown = row_of(f"{n:,}, {epsilon:g}", "## Linear axes or any")
+    assert shown[:2] == [f"{linear:.4f}", f"{scaled:.4f}"]
+    assert max(linear, scaled) <= goal
+    assert scaled < 1.02 * linear
 
 
 def test_linear_axes_lose_what_ours_keep():

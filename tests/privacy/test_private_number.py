@@ -640,6 +640,37 @@ def test_the_guarantee_of_groups_names_all_that_is_public(rng):
     assert "how many is not published" in found.guarantee
 
 
+def test_the_guarantee_of_groups_names_whom_it_leaves_out(rng):
+    """Nothing is refused for them: they were left out without a word, also by missing="refuse"."""
+    table = hospital(4000, rng).dropna()
+    table.loc[table.index[:300], "ward"] = None
+    listed = {**BY_WARD, "categories": {"ward": WARDS[:2]}, "at_least": 500}
+    found = dpmic.release("age", "stay", data=table, **listed)
+    assert (
+        "Records without a value of ward, or with another one than these, took no part; how many "
+        "there are is not published." in found.guarantee
+    )
+    listed["categories"] = {"ward": [*WARDS[:2], "other"]}
+    found = dpmic.release("age", "stay", data=table, **listed)
+    assert "Records without a value of ward took no part" in found.guarantee
+
+
+@sweep("top", [None, 2])
+def test_groups_are_a_frame(top, rng):
+    """In the form of a screening's, with the group in front."""
+    table = hospital(4000, rng).dropna()
+    asked = {**BY_WARD, "epsilon": 9.0, "at_least": 500}
+    found = dpmic.release("age", "stay", data=table, **asked)
+    if top is not None:
+        asked["categories"] = {**asked["categories"], "sex": ["f", "m"]}
+        found = dpmic.screen(table, top=top, **asked)
+    frame = found.to_frame("pandas")
+    assert list(frame.columns) == ["group", "x", "y", "value", "low", "high"]
+    assert frame.to_dict("records") == found.rows()
+    assert len(frame) == len(WARDS) * (top or 1)
+    assert found.to_frame("polars").columns == list(frame.columns)
+
+
 # What a newcomer got wrong
 
 
@@ -658,6 +689,17 @@ def test_bounds_are_never_taken_for_categories(rng):
         ):
             with pytest.raises(dpmic.ParameterError, match="bound of age"):
                 call()
+
+
+def test_a_column_of_names_without_bounds_hears_of_categories(rng):
+    table = hospital(600, rng)
+    told = "bounds of 'ward' are missing; .* list the values of a column of names: categories=..."
+    with pytest.raises(dpmic.ParameterError, match=told):
+        dpmic.release("age", "ward", data=table, bounds={"age": (0, 120)}, epsilon=1)
+    own = {"bounds": {"age": (0, 120)}, "missing": "scatter"}
+    with pytest.raises(dpmic.ParameterError, match="give bounds for both columns") as refused:
+        dpmic.release_test("age", "stay", data=table, epsilon=1, **own)
+    assert "categories" not in str(refused.value)  # a test takes none
 
 
 def test_bounds_are_of_the_kind_of_their_column(rng):

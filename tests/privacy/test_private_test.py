@@ -1,6 +1,7 @@
 """The private test of independence: its level, its sensitivity, its privacy and its manners."""
 
 import itertools
+import json
 import math
 import pickle
 
@@ -232,6 +233,57 @@ def test_everything_that_is_public_is_stated():
     for words in ("epsilon = 1:", "replacing one record", "n = 400", "2 x 12 ranks",
                   f"with probability at most {result.pvalue:.6g},"):  # fmt: skip
         assert words in result.guarantee
+
+
+def together(share=0.3, n=4000):
+    """Two unrelated columns that lack values in the same records."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.exponential(1, n), "dose": rng.exponential(1, n)})
+    frame[rng.random(n) < share] = math.nan
+    return frame
+
+
+@sweep("rule", ["scatter", "fill"])
+def test_filled_in_columns_are_not_the_original_ones(rule):
+    """Filling in relates unrelated columns that lack values together, so nothing is claimed."""
+    missing = "scatter" if rule == "scatter" else {"age": 100, "dose": 50}
+    options = {"missing": missing, "bounds": {"age": (0, 100), "dose": (0, 50)}, "draws": 19}
+    result = ask(data=together(), **options)
+    assert result.pvalue == 0.05
+    assert result.filled
+    assert result.headline().startswith("The test does not show whether age and dose are related")
+    assert "evidence" not in result._repr_html_()
+    assert (
+        "If age and dose were independent after missing values were filled in, a p-value of 0.05 "
+        "or less would occur with probability at most 0.05" in result.guarantee
+    )
+    assert "make unrelated columns look related" in result.guarantee
+    assert "x bounds = [0, 100], y bounds = [0, 50]" in result.guarantee
+    assert result.facts()[0].meaning == "for the columns after filling in"
+    assert "p = 0.05 after filling in" in repr(result)
+    page = dpmic.report.page(result)
+    assert "evidence of a relation" not in page
+    assert "Values that are missing in the same records look like a relation" in page
+    assert not ask().filled
+    assert ask().headline().startswith("There is")
+
+
+def test_stored_answers_of_filled_in_columns_claim_nothing_either(tmp_path):
+    """An earlier version stored no bounds; its answers are found, and read as they should be."""
+    ledger = dpmic.Ledger(tmp_path / "people.ledger", epsilon=2)
+    options = {"missing": "scatter", "bounds": {"age": (0, 100), "dose": (0, 100)}, "draws": 19}
+    result = ask(data=together(), ledger=ledger, dataset="people", **options)
+    key = json.loads(ledger.history()[0].question)
+    assert key["bounds"] == [[0, 100], [0, 100]]
+    assert set(key) - {"epsilon", "person", "name", "columns", "n"} == {
+        "mechanism", "draws", "missing", "bounds",
+    }  # fmt: skip
+    assert ask(data=together(), ledger=ledger, dataset="people", **options) == result
+    fields = result.to_dict()
+    fields["parameters"] = {"table": "2 x 12 ranks", "draws": 99, "missing": "scatter"}
+    before = dpmic.IndependenceRelease.from_dict(fields)
+    assert before.headline() == result.headline()
+    assert "after missing values were filled in" in before.guarantee
 
 
 def test_round_trips_and_html():

@@ -267,7 +267,7 @@ def _expected(job: Job, query: Any) -> dict[str, str]:
     get = job.get
     if get("groups", "by") is not None:
         return {}
-    if any(get("question", key) for key in ("mechanism", "axes", "cap", "B", "c", "split")):
+    if not job.usual:
         return {}
     if job.ask == "one pair":
         return release.expected_of(query)

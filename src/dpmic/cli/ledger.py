@@ -114,11 +114,16 @@ def _row(entry: Entry) -> tuple[str, ...]:
 def _words(question: str) -> str:
     """Return the query key in words, and any other text unchanged."""
     key = _parsed(question)
-    if not isinstance(key, dict) or not {"mechanism", "columns", "n"} <= key.keys():
+    if not isinstance(key, dict):
+        return question
+    groups = f", for each of {len(key['groups'])} groups by {key['by']}" if "groups" in key else ""
+    key = {**key.get("each", {}), **key}  # with groups, the query of each
+    if not {"mechanism", "columns", "n"} <= key.keys():
         return question
     named = f"{key['name']}: " if key.get("name") else ""
     top = f", top {key['top']}" if "top" in key else ""
-    return f"{named}{key['mechanism']} of {', '.join(key['columns'])}{top} (n = {key['n']})"
+    what = f"{key['mechanism']} of {', '.join(key['columns'])}{top}{groups}"
+    return f"{named}{what} (n = {key['n']})"
 
 
 def _parsed(text: str | None) -> Any:

@@ -11,7 +11,7 @@ from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
 from dpmic.cli._output import Delivery, Printing
 from dpmic.cli._spending import Consent, expected_error
-from dpmic.errors import ParameterError
+from dpmic.errors import ParameterError, RefusedValueError
 
 if TYPE_CHECKING:
     from dpmic.privacy.release import ReleaseQuery
@@ -24,6 +24,12 @@ EXAMPLE_BOUNDS = (
     "dpmic bounds payroll.csv salary --epsilon 0.1 --one-row-per-person --ledger people.ledger "
     "--dataset 2026"
 )
+
+NUMBERS = (
+    "if it holds dates, choose their range from domain knowledge, which is free; if it holds "
+    "numbers, correct them at their source, or pass --decimal ',' if they have decimal commas"
+)
+"""The remedy for a column whose range cannot be found, whatever its texts are."""
 
 Mechanism = StrEnum(
     "Mechanism",
@@ -146,6 +152,10 @@ def bounds(
 
     out.check()
     consent = Consent.sought(unit, account, yes, epsilon=epsilon)
-    table = _inputs.private(file, {column: None}, consent.terms, written, counts=False)
+    try:
+        table = _inputs.private(file, {column: None}, consent.terms, written, counts=False)
+    except RefusedValueError as error:
+        error.remedy = f"{NUMBERS}. Nothing was spent"
+        raise
     query = prepare(column, consent.terms, data=table, coverage=coverage, failure=failure)
     consent.publish(out, "searching", query, _answers.bounds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dpmic.data._columns import LEAST_RECORDS, coded, column, declares_dates
+from dpmic.data._columns import LEAST_RECORDS, OTHER, coded, column, declares_dates
 from dpmic.data._dialect import Dialect
 from dpmic.data._engines import DaskRows, DuckDBRows, PolarsRows, SparkRows
 from dpmic.data._opening import header, is_table, load, open_file, open_files
@@ -34,6 +34,7 @@ from dpmic.data._variables import Variable, gaps, no_variable
 
 __all__ = [
     "LEAST_RECORDS",
+    "OTHER",
     "Backend",
     "Batch",
     "Dialect",

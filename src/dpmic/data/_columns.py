@@ -36,6 +36,9 @@ MISSING = frozenset(
 )
 """Spellings of a missing value; spaces around them do not matter."""
 
+PLACEHOLDERS = frozenset({"-", "--", ".", "?", "<NA>", "n.a."})
+"""Further spellings, of which none is a name: missing unless they are listed as categories."""
+
 # Reason and remedy for each refused type of Python, numpy or narwhals, by its name or a parent's.
 _REFUSED = (
     (
@@ -110,19 +113,22 @@ def coded(values: Any, name: str, categories: Categories) -> NDArray[np.float64]
     """Return the position of each value in a public list of categories.
 
     A value that is not listed becomes "other" if that is a category, and otherwise missing (NaN).
-    A missing value stays missing and never becomes "other".
+    A missing value or a placeholder such as ``-`` never becomes "other", unless it is listed.
 
     Examples
     --------
     >>> coded(["b", "c", None, " a"], "ward", Categories(("a", "b")))
     array([ 1., nan, nan,  0.])
+    >>> coded(["b", "c", "-", "NA"], "ward", Categories(("a", "b", "other")))
+    array([ 1.,  2., nan, nan])
     """
     places = {text: float(i) for i, text in enumerate(categories.labels)}
     other = places.get(OTHER, math.nan)
 
     def code(value: Any) -> float:
         text = label(value)
-        absent = is_missing(value) and text not in places  # "NA" may be listed: Namibia
+        unsaid = is_missing(value) or text in PLACEHOLDERS
+        absent = unsaid and text not in places  # "NA" may be listed: Namibia
         return math.nan if absent else places.get(text, other)
 
     # Cache only text: True, 1 and 1.0 are equal as keys, but are two categories.

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from dpmic.data._columns import MISSING
+from dpmic.data._columns import MISSING, PLACEHOLDERS
 from dpmic.errors import Message, ParameterError, safe_repr
 
 SEPARATORS = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'"}
 """The separators that are looked for in a header, and their names in messages."""
 
 DECIMALS = (".", ",")
-GAPS = frozenset({"-", "--", ".", "?", "<NA>", "None", "na", "n.a."})
-"""Further spellings of a missing value, recognised in columns of numbers only."""
+GAPS = PLACEHOLDERS | {"None", "na"}
+"""Further spellings of a missing value in columns of numbers, booleans and dates."""
 
 PLAIN = "utf-8"
 LATIN = "cp1252"

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from dpmic.data._columns import PLACEHOLDERS
 from dpmic.data._dialect import Dialect
 from dpmic.data._files import Files, TextFile, TextFiles, folders_of, holds_text
 from dpmic.data._kinds import Dates
@@ -19,6 +20,7 @@ from dpmic.data._proprietary import READERS, Sheet, StatisticalFiles, workbook
 from dpmic.data._reader import STDIN
 from dpmic.data._streams import LocalStream, Tell, attempted
 from dpmic.data._tables import position
+from dpmic.data._text import without
 from dpmic.errors import InputError, UnreadableError
 
 if TYPE_CHECKING:
@@ -185,9 +187,27 @@ def load(
         pa.default_memory_pool().release_unused()  # the memory of the text
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         table = pa.concat_tables(tables, promote_options="default")  # batches can be all nulls
+        if options.get("typed") and isinstance(rows, TextFiles):
+            table = _without_placeholders(table)
         return _with_dates(table, options.get("dates", ()), name, private)
     # pyarrow's message may show a value. Raised here, the error has no such context either.
     raise InputError(name, "it cannot be read", "check that it is a valid file of its kind")
+
+
+def _without_placeholders(table: pyarrow.Table) -> pyarrow.Table:
+    """Return a table, read without privacy, in whose texts ``-`` and the like are missing.
+
+    Beside ``+`` a ``-`` is a value.
+    """
+    from pyarrow import compute, types
+
+    for at, field in enumerate(table.schema):
+        if types.is_string(field.type) or types.is_large_string(field.type):
+            texts = compute.utf8_trim_whitespace(table.column(at))
+            signs = compute.any(compute.equal(texts, "+")).as_py()
+            absent = without(texts, PLACEHOLDERS - ({"-"} if signs else set()))
+            table = table.set_column(at, field.name, absent)
+    return table
 
 
 def _with_dates(

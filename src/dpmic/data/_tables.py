@@ -18,6 +18,7 @@ from dpmic import _validate
 from dpmic._validate import Categories, Domain, Interval
 from dpmic.data._columns import (
     LEAST_RECORDS,
+    PLACEHOLDERS,
     column,
     is_missing,
     not_a_column,
@@ -242,7 +243,8 @@ def pair(
 def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:
     """Return the positions, among n, of each person's first ``most`` rows, in order.
 
-    Only the identifiers are looked at. They can be of any hashable type, and none may be missing.
+    Only the identifiers are looked at. They can be of any hashable type, and none may be missing
+    or a placeholder such as ``-``, which would make one person of several.
     """
     name = "person"
     if data is not None:
@@ -256,19 +258,19 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
     used: Counter[Hashable] = Counter()
     kept = []
     for row, value in enumerate(plain_values(person, name)):
-        if is_missing(value):
-            raise InputError(
-                f"column {name}",
-                "a row does not say whose it is",
-                with_code(
-                    "give every row a person; in a file, no person may be called like the missing "
-                    "values (`na=...`)"
-                ),
-            )
         if isinstance(value, bytes):
             value = value.decode(errors="surrogateescape")
         if isinstance(value, str):
             value = value.strip()
+        if is_missing(value) or value in PLACEHOLDERS:
+            raise InputError(
+                f"column {name}",
+                "a row does not say whose it is",
+                with_code(
+                    "give every row a person; no person may be called - or the like or, in a "
+                    "file, like the missing values (`na=...`)"
+                ),
+            )
         if used[value] < most:
             kept.append(row)
         used[value] += 1

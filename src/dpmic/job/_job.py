@@ -24,6 +24,9 @@ MADE_UP = "rehearsal on made-up data"
 WRITTEN = ("sep", "decimal", "encoding", "na", "sheet")
 """The keys for the format of the data file."""
 
+OWN_OPTIONS = ("mechanism", "axes", "cap", "B", "c", "split")
+"""The keys that change how pairs are scored."""
+
 UNIT_INTERVAL = (0.0, 1.0)
 """The domain of made-up columns that need no bounds."""
 
@@ -225,31 +228,38 @@ class Job:
     # Plan and query
 
     def plan(self, people: int | None = None) -> Plan | TablePlan:
-        """Return the noise and the expected error; see :func:`dpmic.plan`.
+        """Return the noise of this job's query, and its expected error where it was simulated.
+
+        The plan has the mechanism, the grids and the number of records of the job: with
+        ``rule = "drop"`` those that are promised to be complete, with groups those of the group
+        with the most noise. Errors are known for default options; see :func:`dpmic.plan`.
 
         Parameters
         ----------
         people : int, optional
             The number of people; by default from the job file.
+
+        Raises
+        ------
+        ParameterError
+            For a test, which publishes no score that could err.
         """
         self.refuse(self.entries.problems)
         if self.ask == "test":
             raise ParameterError(
-                'ask = "test"', "plans are for scores", "rehearse the job to see its result"
+                'ask = "test"',
+                "a plan has the expected error of a score, and a test publishes none",
+                "run dpmic check to see its cost and its noise, or rehearse it",
             )
-        get = self.get
-        options: dict[str, Any] = {
-            "rows_per_person": get("privacy", "rows_per_person", 1),
-            "allow_large_epsilon": get("privacy", "allow_large_epsilon", False),
-        }
-        if self.ask != "one pair":
-            options |= {"top": get("question", "top"), "delta": get("question", "delta", 0.0)}
-            options |= {"candidates": _rules.candidates(self.entries)}
+        # One row per person is enough: the noise follows from the number of people.
+        query = self._without_ledger(self.made_up(people, rows=1), allow_noisy=True)
         with speaking_of_keys():
-            planned: Plan | TablePlan = plan.plan(
-                self.number_of_people(people), get("privacy", "epsilon"), **options
-            )
-        return planned
+            return plan.plan_of(query, simulated=self.usual)
+
+    @property
+    def usual(self) -> bool:
+        """Whether pairs are scored by default options, for which errors were simulated."""
+        return not any(self.get("question", key) for key in OWN_OPTIONS)
 
     @private
     def query(self, data: Any = None) -> Query[Any]:
@@ -371,28 +381,34 @@ class Job:
     def rehearsal(self, people: int | None = None) -> Query[Any]:
         """Prepare the query of this job on made-up data, without a ledger."""
         self.refuse(self.entries.problems)
+        return self._without_ledger(self.made_up(people))
+
+    def _without_ledger(self, made_up: Any, **changed: Any) -> Query[Any]:
+        """Prepare the query of this job on made-up columns."""
         terms, _ = self.keywords()
-        terms |= {"ledger": None, "dataset": MADE_UP}
+        terms |= {"ledger": None, "dataset": MADE_UP, **changed}
         with speaking_of_keys():
-            return self.prepare(Terms(**terms), self.made_up(people))
+            return self.prepare(Terms(**terms), made_up)
 
     def promises(self, people: int | None = None) -> dict[str, str]:
         """Return in words what the job promises, besides the privacy unit."""
         said = {}
         rule, complete = self.get("missing", "rule"), self.get("missing", "complete", 0.8)
+        by = self.get("groups", "by")
         if rule == "drop":
             floor = "" if people is None else f" (at least {int(complete * people):,})"
+            of, floor = ("", floor) if by is None else (" of each group", "")
             said["missing values"] = (
                 f"records that lack one of the two are dropped; you promise that {complete:.0%} or "
-                f"more have both{floor}"
+                f"more{of} have both{floor}"
             )
         elif rule in ("scatter", "fill"):
             value = "a random value" if rule == "scatter" else "the value given for the column"
             said["missing values"] = f"each is replaced by {value}"
-        by = self.get("groups", "by")
         if by is not None:
             listed = ", ".join(f"{group} {size:,}" for group, size in self._sizes().items())
-            said["groups"] = f"by {by}; promised sizes: {listed}; each group gets half of epsilon"
+            said["groups"] = f"by {by}; promised sizes: {listed}; each group gets half of epsilon; "
+            said["groups"] += "records of other groups take no part"
         return said
 
     def _sizes(self) -> dict[str, int]:

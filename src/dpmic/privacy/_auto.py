@@ -27,6 +27,9 @@ MECHANISMS: dict[str, type[Any]] = {
     kind.name: kind for kind in (CappedLaplace, MICrLaplace, MICeLaplace, MICrGeometric)
 }
 
+LISTED = ", or list the values of a column of names: `categories=...`"
+"""The remedy for a column that needs no bounds because its values are names."""
+
 MICR_OPTIONS = {"B", "c", "master", "statistic"}
 """Options of MICr that capped information lacks; "auto" chooses between the two."""
 
@@ -139,8 +142,11 @@ def _of_table(source: Found | Records, own: Set[str]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name in own}
 
 
-def in_order(bounds: Any, source: Found | Records) -> Any:
-    """Return bounds that are given by name in the order x, y."""
+def in_order(bounds: Any, source: Found | Records, *, nominal: bool = True) -> Any:
+    """Return bounds that are given by name in the order x, y.
+
+    ``nominal`` says whether the call takes categories instead.
+    """
     if not isinstance(bounds, Mapping) or isinstance(source, Records):
         return bounds
     names = source.names
@@ -149,6 +155,6 @@ def in_order(bounds: Any, source: Found | Records) -> Any:
             raise ParameterError(
                 f"bounds of {', '.join(map(safe_repr, bounds))}",
                 f"the bounds of {safe_repr(name)} are missing",
-                "give bounds for both columns, or pass ((x0, x1), (y0, y1))",
+                with_code("give bounds for both columns" + (LISTED if nominal else "")),
             )
     return tuple(bounds[name] for name in names)

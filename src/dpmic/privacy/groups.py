@@ -3,7 +3,8 @@
 A replaced record leaves one group and enters another, so it touches at most two groups, and each
 group may spend half of epsilon. With m rows per person there are 2 m such steps. The number of
 records in a group is private, so each group needs a promised size
-(docs/proofs/private-number.md).
+(docs/proofs/private-number.md). For the same reason records of no group are left out, whatever the
+rule for missing values is: refusing them would say that there are some.
 """
 
 from __future__ import annotations
@@ -158,10 +159,15 @@ class GroupsQuery(Query[Groups]):
         return math.nextafter(steps * max(part.step_loss for part in self.parts), math.inf)
 
     @property
+    def noisiest(self) -> tuple[str, Any]:
+        """The group with the most noise, and its query."""
+        each = zip(self.groups.labels, self.parts, strict=True)
+        return min(each, key=lambda own: own[1].setting.size.least)
+
+    @property
     def noise_in_words(self) -> str | None:
         """The noise in words, for the group with the most noise."""
-        noisiest = min(self.parts, key=lambda part: part.setting.size.least)
-        words: str | None = noisiest.noise_in_words
+        words: str | None = self.noisiest[1].noise_in_words
         return words
 
     @property

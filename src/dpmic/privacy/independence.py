@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Bounds
+from dpmic._validate import Bounds, shown_end
 from dpmic.data import Pair, Source
 from dpmic.errors import InputError
+from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import noise
 from dpmic.privacy._auto import in_order
 from dpmic.privacy._guards import private, private_pair, refused_to_drop
@@ -57,7 +58,9 @@ def release_test(
     """Test whether two columns are independent, under differential privacy.
 
     The p-value is exact: if the columns are independent, it is at most ``a`` with probability at
-    most ``a``, for every n, epsilon and distribution, ties included. The test needs no bounds.
+    most ``a``, for every n, epsilon and distribution, ties included. If missing values are filled
+    in, that holds for the columns after filling in, which can be dependent although the original
+    ones are not. The test needs no bounds.
 
     Parameters
     ----------
@@ -73,6 +76,8 @@ def release_test(
         about ten at 100,000.
     missing : {"refuse", "scatter"} or mapping
         The rule for missing values, as for :func:`dpmic.release`; records cannot be dropped.
+        Values missing in the same records make unrelated columns look related once they are
+        filled in, so that a small p-value shows no relation of the original columns.
     bounds : ((x0, x1), (y0, y1)) or mapping, optional
         The range of the random values of ``missing="scatter"``.
     person : array-like or str, optional
@@ -114,7 +119,7 @@ def prepare(
     """Prepare the query for a test, from public facts alone."""
     repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, person, _ = terms.columns(x, y, data=data)
-    domains = None if bounds is None else _validate.bounds(in_order(bounds, source))
+    domains = None if bounds is None else _validate.bounds(in_order(bounds, source, nominal=False))
     terms.gaps.check(source.names, domains or (None, None))
     tables = RankTables.planned(source.n, terms.epsilon)
     return IndependenceQuery(
@@ -145,9 +150,16 @@ class IndependenceQuery(Query[IndependenceRelease]):
         return self.noise.epsilon
 
     @property
+    def noise_in_words(self) -> str:
+        """The noise of the statistic in words; the p-value takes it into account."""
+        half = ValueNoise("laplace", self.noise.scale).half_width(0.95)
+        return f"within {half:.2g} of the exact Cramer's V of ranks in 95% of cases"
+
+    @property
     def publishes(self) -> str:
         """What the query publishes."""
-        return f"a test of independence of {' and '.join(self.source.names)}"
+        after = "" if self.terms.gaps.rule == "refuse" else ", after missing values are filled in"
+        return f"a test of independence of {' and '.join(self.source.names)}{after}"
 
     @property
     def key_facts(self) -> dict[str, Any]:
@@ -155,6 +167,12 @@ class IndependenceQuery(Query[IndependenceRelease]):
         gaps = self.terms.gaps.facts()
         between = {} if self.domains is None else {"bounds": self.domains}
         return {"mechanism": "rank-tables", "draws": self.draws, **gaps, **between}
+
+    @property
+    def between(self) -> dict[str, Any]:
+        """The bounds of the values that are filled in, as the result shows them."""
+        each = zip("xy", self.domains or (), strict=False)
+        return {f"{axis} bounds": list(map(shown_end, own)) for axis, own in each}
 
     def read(self) -> Pair:
         """Read both columns."""
@@ -184,6 +202,7 @@ class IndependenceQuery(Query[IndependenceRelease]):
             parameters={
                 "table": f"2 x {self.tables.parts} ranks",
                 "draws": null.size,
+                **self.between,
                 **self.terms.gaps.facts(),
             },
             **self.facts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast, overload
 
 from dpmic import _validate
@@ -15,18 +15,22 @@ from dpmic.privacy._auto import default_for
 from dpmic.privacy._guards import open_privately, private
 from dpmic.privacy._laplace import CappedLaplace
 from dpmic.privacy._mechanism import CalibratedMechanism, Mechanism
-from dpmic.privacy.query import Terms, checked_rows
-from dpmic.privacy.release import MECHANISMS
+from dpmic.privacy.groups import GroupsQuery
+from dpmic.privacy.pairwise import PairwiseQuery
+from dpmic.privacy.query import Query, Terms, checked_rows
+from dpmic.privacy.release import MECHANISMS, ReleaseQuery
+from dpmic.privacy.screen import ScreenQuery
 from dpmic.privacy.sensitivity import MAX_CAPPED_N
-from dpmic.privacy.table_plan import plan_table
+from dpmic.privacy.table_plan import UNSIMULATED, plan_of_table, plan_table
 from dpmic.results.plan import Expected, Plan, Quantity, TablePlan
 from dpmic.statistics import sources
 
-__all__ = ["plan"]
+__all__ = ["plan", "plan_of"]
 
 MOST_N = 2**40
 MOST_ERROR = 0.5
 """The error of the constant 0.5 is never larger."""
+COUNTS = "its noise scale is a number of records"
 SQUARE = ((0.0, 1.0), (0.0, 1.0))  # the noise does not depend on the bounds
 
 
@@ -146,6 +150,63 @@ def plan(
     )
 
 
+def plan_of(query: Query[Any], *, simulated: bool) -> Plan | TablePlan:
+    """Return the plan of a prepared query about scores: its own mechanism, options and noise.
+
+    ``n`` is the number of records that surely count, from which the noise follows. Of groups, the
+    plan is that of the group with the most noise, at the epsilon of a group. ``simulated`` says
+    whether the options are the default ones, whose errors are known.
+    """
+    remarks = []
+    if isinstance(query, GroupsQuery):
+        group, query = query.noisiest
+        size = f"{query.n:,} {query.unit.them} are promised, and each group gets half of epsilon"
+        remarks = [f"shown is group {group}, which has the most noise: {size}"]
+    least = query.n if query.size is None else query.size.least
+    if least < query.n:
+        remarks.append(f"{least:,} of {query.n:,} {query.unit.them} are promised to be complete")
+    if isinstance(query, ReleaseQuery):
+        planned: Any = _of_release(query, least, simulated, remarks)
+    else:
+        assert isinstance(query, ScreenQuery | PairwiseQuery)
+        planned = plan_of_table(query, simulated=simulated)
+        planned = replace(planned, note="; ".join(filter(None, [*remarks, planned.note])))
+    return cast(Plan | TablePlan, planned)
+
+
+def _of_release(query: ReleaseQuery, n: int, simulated: bool, remarks: list[str]) -> Plan:
+    """Return the plan of one pair: a row for the mechanism of the query."""
+    terms, made, setting = query.terms, query.mechanism, query.setting
+    asked: dict[str, Any] = {"n": n, "epsilon": terms.epsilon}
+    surface = expected.surfaces().get(made.name) if simulated else None
+    if surface is None:
+        own: dict[str, Any] = dict.fromkeys(("scale", *expected.QUANTITIES))
+        own |= {"mechanism": made.name, "needs_bounds": made.needs_bounds, **asked}
+        row = Expected(**own, curve=())
+        unit = COUNTS if made.counts else ""
+        remarks = [*remarks, UNSIMULATED, _refused(_without_consent(made), setting), unit]
+    else:
+        given = _Given(**asked, error=None, of="value", rows=terms.rows_per_person)
+        row = given.row(made.name, surface)
+        remarks = [*remarks, row.note]
+    note = with_code("; ".join(filter(None, remarks)))
+    guess, guess_upper = expected.constant()
+    return Plan(
+        **asked,
+        error=None,
+        of="value",
+        rows_per_person=terms.rows_per_person,
+        guess=guess,
+        guess_upper=guess_upper,
+        rows=(replace(row, scale=setting.noise.scale, note=note),),
+    )
+
+
+def _without_consent(mechanism: Any) -> Mechanism:
+    """Return a mechanism that refuses too much noise."""
+    return cast(Mechanism, replace(mechanism, allow_noisy=False))
+
+
 _Place = tuple[int | None, float | None, str]
 """The n and epsilon at which to read the error, with a remark; None if there is none."""
 
@@ -159,7 +220,7 @@ class _Given:
     error: float | None
     of: Quantity
     rows: int
-    allow_large: bool
+    allow_large: bool = True
 
     def check(self, surfaces: Iterable[Surface]) -> None:
         """Refuse anything but two of them, and values that were not simulated."""
@@ -189,7 +250,7 @@ class _Given:
             chosen = default_for(n, epsilon / self.rows) == mechanism
             default = "the default here (`mechanism='auto'`)" if chosen else ""
             remarks = default, surface.beyond(n, epsilon / self.rows), self._blind(found)
-            unit = "its noise scale is a number of records" if made.counts else ""
+            unit = COUNTS if made.counts else ""
             notes = (note, *remarks, _refused(made, setting), unit)
             note = with_code("; ".join(filter(None, notes)))
         return Expected(

@@ -18,14 +18,17 @@ from dpmic.privacy._auto import Records
 from dpmic.privacy._guards import hides
 from dpmic.privacy._joint_noise import of_value
 from dpmic.privacy._pairs import PairOptions
+from dpmic.privacy.pairwise import PairwiseQuery
 from dpmic.privacy.query import Terms
-from dpmic.privacy.screen import ScreenNoise
+from dpmic.privacy.screen import ScreenNoise, ScreenQuery
 from dpmic.results.plan import Quantity, TablePlan
 
-__all__ = ["chance_of_selection", "plan_table"]
+__all__ = ["UNSIMULATED", "chance_of_selection", "plan_of_table", "plan_table"]
 
 STRONG = 0.5
 """The score of the strong pair in a plan."""
+
+UNSIMULATED = "errors were simulated for default options alone"
 
 MOST_CANDIDATES = 10**7
 """The number of pairs of 4,472 columns."""
@@ -37,13 +40,45 @@ def plan_table(
     """Return the plan of a screening, or of a matrix without ``top``."""
     pairs = _validate.integer(candidates, "candidates", least=1, most=MOST_CANDIDATES)
     noises = _noises(n, terms, pairs, top, delta)
+    return _planned(noises, n, terms, pairs, selected=top is not None, of=of)
+
+
+def plan_of_table(query: ScreenQuery | PairwiseQuery, *, simulated: bool) -> TablePlan:
+    """Return the plan of a prepared query, for the number of records that surely count.
+
+    ``simulated`` says whether its grids are the default ones, whose errors are known.
+    """
+    pairs, n = len(query.table.pairs), query.setting.size.least
+    mechanism, setting = query.mechanism, query.setting
+    if isinstance(query, ScreenQuery):
+        own: dict[str, Any] = {"top": query.top, "split": query.split}
+        own |= {"selection": query.selection, "values": query.values}
+    else:
+        own = {"top": pairs, "split": 0.0, "selection": None, "values": query.noise}
+    noises = ScreenNoise(mechanism=mechanism, setting=setting, **own)
+    selected = isinstance(query, ScreenQuery)
+    return _planned(noises, n, query.terms, pairs, selected=selected, simulated=simulated)
+
+
+def _planned(
+    noises: ScreenNoise,
+    n: int,
+    terms: Terms,
+    pairs: int,
+    *,
+    selected: bool,
+    of: Quantity = "value",
+    simulated: bool = True,
+) -> TablePlan:
+    """Return the plan of calibrated noises."""
     change, added = noises.setting.sensitivity, of_value(noises.values)
     # The epsilon of a single release with the same mean noise, per row of a person.
     each = change / added.mean / terms.rows_per_person
-    error, notes = _errors(noises.mechanism.name, n, each, of)
+    known = noises.mechanism.name if simulated else ""
+    error, notes = _errors(known, n, each, of)
     chosen: dict[str, float | None] = {"unrelated": None, "chance": None}
-    if top is not None:
-        unrelated = chance.before_noise(noises.mechanism.name, n, each)
+    if selected:
+        unrelated = chance.before_noise(known, n, each) if known else None
         if unrelated is None:
             notes.append("the score of unrelated pairs was not simulated; 0 is assumed")
         chosen = _chosen(noises, pairs, unrelated.median if unrelated else 0.0)
@@ -54,7 +89,7 @@ def plan_table(
         epsilon=terms.epsilon,
         delta=noises.values.delta,
         candidates=pairs,
-        top=None if top is None else noises.top,
+        top=noises.top if selected else None,
         rows_per_person=terms.rows_per_person,
         mechanism=noises.mechanism.name,
         parameters=noises.mechanism.public_grids(noises.setting.limits),
@@ -96,9 +131,14 @@ def _noises(n: int, terms: Terms, candidates: int, top: Any, delta: float) -> Sc
 def _errors(
     mechanism: str, n: int, epsilon: float, of: Quantity
 ) -> tuple[dict[str, float | None], list[str]]:
-    """Return the error of a default release at that epsilon, with notes."""
+    """Return the error of a default release at that epsilon, with notes.
+
+    An empty name stands for options other than the default ones.
+    """
     surface = expected.surfaces().get(mechanism)
     unknown: dict[str, float | None] = {"error": None, "error_upper": None}
+    if not mechanism:
+        return unknown, [UNSIMULATED]
     if surface is None:
         return unknown, [f"the error of {mechanism} was not simulated"]
     if n < surface.n[0]:

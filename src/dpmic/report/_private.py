@@ -221,7 +221,7 @@ def independence(result: IndependenceRelease) -> Content:
         title=f"Are {first} and {second} independent?",
         parts=(Part("The result", cards(numbers)),),
         reading=(
-            words.PVALUE,
+            words.FILLED_PVALUE if result.filled else words.PVALUE,
             "Cramer's V measures the association of the ranks of the two columns, from 0 for none "
             "to 1. Its noise may take it below 0 or above 1. It is not a MIC.",
         ),

@@ -84,6 +84,12 @@ PVALUE = (
     "produce 0.01 or less in at most 1% of cases. A small p-value is evidence of a relation, but "
     "does not say how strong it is. A large one does not show that there is none."
 )
+FILLED_PVALUE = (
+    "Missing values were filled in, and the p-value is about the columns after that: if those were "
+    "unrelated, they would produce 0.01 or less in at most 1% of cases. Values that are missing in "
+    "the same records look like a relation after filling in. So a small p-value is no evidence "
+    "that the original columns are related, and a large one does not show that they are not."
+)
 PVALUES = (
     "p is the p-value of each pair: the probability of so high a score if the two columns were "
     "unrelated. Among many pairs, some p-values are small by chance."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dpmic.data import OTHER, Backend, build
 from dpmic.errors import InputError, safe_repr
 from dpmic.results._base import Fact, Form, as_metadata
 from dpmic.results._published import Published
@@ -82,6 +83,15 @@ class Groups(Published):
         )
 
     @property
+    def _left_out(self) -> str:
+        """The sentences about what took no part."""
+        others = "" if OTHER in self.labels else ", or with another one than these,"
+        return (
+            f"{super()._left_out} Records without a value of {self.by}{others} took no part; how "
+            "many there are is not published."
+        )
+
+    @property
     def _every(self) -> str:
         """How many groups there are, as a sentence counts them."""
         return "both" if len(self) == 2 else f"all {len(self)}"
@@ -133,6 +143,11 @@ class Groups(Published):
                 row = {"x": x, "y": y, "value": value, "low": low, "high": high}
                 found.append({"group": group, **row})
         return found
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """Return a row for each value: group, x, y, value, and low and high of its noise (95%)."""
+        rows = self.rows()
+        return build({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def _drawn(self) -> Sequence[float]:
         return [number for member in self.members for number in member._drawn()]

@@ -99,6 +99,13 @@ class IndependenceTest(Result):
         )
 
 
+MISSING_TOGETHER = (
+    "Values missing in the same records make unrelated columns look related, so a small p-value "
+    "may come from them alone."
+)
+"""What a test of columns after filling in does not show."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class IndependenceRelease(PublishedPair):
     """A differentially private test of whether two columns are independent.
@@ -108,7 +115,8 @@ class IndependenceRelease(PublishedPair):
     pvalue : float
         If the columns are independent, this is ``a`` or less with probability ``a`` at most,
         whatever their distributions and the noise. It follows from ``value`` and from what is
-        public, so it costs no more. Never 0: at least 1 / (draws + 1).
+        public, so it costs no more. Never 0: at least 1 / (draws + 1). Where missing values were
+        filled in (``filled``), all of this concerns the columns after that.
     value : float
         The published statistic: Cramer's V of ranks plus noise, and not clipped, so it may lie
         below 0 or above 1.
@@ -121,14 +129,24 @@ class IndependenceRelease(PublishedPair):
     draws: int
 
     @property
+    def filled(self) -> bool:
+        """Whether missing values were filled in before the test.
+
+        Values that are missing in the same records of both columns then look like a relation.
+        """
+        return "missing" in self.parameters
+
+    @property
     def guarantee(self) -> str:
         """The sentences that may be printed beside the p-value."""
         first, second = self.names
         promise = self._promise(f"This test of independence of {first} and {second} is")
         chance = format_ceil(max(self.pvalue, LEAST_PVALUE), 2)
+        after = " after missing values were filled in" if self.filled else ""
         return (
-            f"{promise} If {first} and {second} were independent, a p-value of {chance} or less "
-            f"would occur with probability at most {chance}, noise included."
+            f"{promise} If {first} and {second} were independent{after}, a p-value of {chance} or "
+            f"less would occur with probability at most {chance}, noise included."
+            f"{f' {MISSING_TOGETHER}' if self.filled else ''}"
         )
 
     def _sound(self) -> bool:
@@ -144,13 +162,20 @@ class IndependenceRelease(PublishedPair):
         return f"Are {self.names[0]} and {self.names[1]} independent?"
 
     def headline(self) -> str:
-        """Return what the test shows, in a sentence."""
-        return evidence(*self.names, self.pvalue)
+        """Return what the test shows, in a sentence; no relation where values were filled in."""
+        if not self.filled:
+            return evidence(*self.names, self.pvalue)
+        first, second = self.names
+        return (
+            f"The test does not show whether {first} and {second} are related: missing values were "
+            f"filled in ({format_pvalue(self.pvalue)} after that), which alone can relate columns."
+        )
 
     def facts(self) -> list[Fact]:
         """Return the p-value, the statistic and what they cost."""
+        of = "for the columns after filling in" if self.filled else "exact, the noise included"
         return [
-            Fact("p-value", format_chance(self.pvalue), "exact, the noise included"),
+            Fact("p-value", format_chance(self.pvalue), of),
             Fact("Cramer's V", f"{self.value:.4f}", "of ranks, with noise"),
             *self._price(),
         ]
@@ -165,7 +190,8 @@ class IndependenceRelease(PublishedPair):
 
     def _summary(self) -> str:
         first, second = self.names
+        after = " after filling in" if self.filled else ""
         return (
-            f"{first} and {second}: {format_pvalue(self.pvalue)}; noisy Cramer's "
+            f"{first} and {second}: {format_pvalue(self.pvalue)}{after}; noisy Cramer's "
             f"V of ranks {self.value:.4f}, n={self.n}, epsilon={self._cost}"
         )
