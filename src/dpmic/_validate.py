@@ -8,8 +8,7 @@ import numbers
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,7 +99,7 @@ def real(value: object, name: str) -> float:
         number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not isinstance(value, numbers.Real) or math.isnan(number):
+    if not isinstance(value, (float, int, numbers.Real)) or math.isnan(number):
         raise ParameterError(
             f"{name} = {safe_repr(value)}",
             f"{name} must be a real number",
@@ -157,12 +156,9 @@ def delta(value: object) -> float:
     return share
 
 
-_members = lru_cache(maxsize=64)(get_args)  # which takes a microsecond each time
-
-
-def choice(value: object, name: str, kinds: object) -> str:
+def choice(value: object, name: str, kinds: Any) -> str:
     """Return ``value`` if it is a member of a Literal type."""
-    known = _members(kinds)
+    known = kinds.__args__  # typing.get_args takes a microsecond
     if not isinstance(value, str) or value not in known:
         listed = " or ".join(repr(kind) for kind in known)
         raise ParameterError(f"{name} = {safe_repr(value)}", f"unknown {name}", f"pass {listed}")
@@ -179,18 +175,19 @@ def cells(n: int, alpha: object, B: object) -> float:
                 "alpha must lie in (0, 1]",
                 with_code("pass `B=...` for a fixed limit"),
             )
-        limit, written = max(snapped(n**exponent), 4.0), f"alpha = {safe_repr(alpha)} with n = {n}"
+        limit = max(snapped(n**exponent), 4.0)
     else:
-        limit, written = real(B, "B"), f"B = {safe_repr(B)}"
+        limit = real(B, "B")
+    if 4 <= limit <= MAX_B:
+        return limit
+    written = f"alpha = {safe_repr(alpha)} with n = {n}" if B is None else f"B = {safe_repr(B)}"
     if limit < 4:
         raise ParameterError(written, "the smallest grid has 2 x 2 cells", "pass B of at least 4")
-    if limit > MAX_B:
-        raise ParameterError(
-            f"{written}, so B = {limit:.6g}" if B is None else written,
-            f"a search over more than {MAX_B} cells takes minutes or hours",
-            f"pass a smaller alpha, or B of at most {MAX_B}",
-        )
-    return limit
+    raise ParameterError(
+        f"{written}, so B = {limit:.6g}" if B is None else written,
+        f"a search over more than {MAX_B} cells takes minutes or hours",
+        f"pass a smaller alpha, or B of at most {MAX_B}",
+    )
 
 
 def snapped(value: float) -> float:

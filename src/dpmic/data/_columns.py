@@ -98,7 +98,7 @@ def column(values: Any, name: str, *, categories: bool = True) -> NDArray[np.flo
         result = _from_foreign(values, name, categories)
     if not result.size:
         raise InputError(name, "it is empty", f"pass at least {LEAST_RECORDS} records")
-    if np.isinf(result).any():
+    if np.count_nonzero(np.isinf(result)):  # any() takes twice as long for few records
         infinite = np.flatnonzero(np.isinf(result))
         raise RefusedValueError(
             f"{name}[{infinite[0]}] = {result[infinite[0]]}",
@@ -263,18 +263,18 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
             "a column has one dimension",
             "call .ravel()" if values.size == max(values.shape, default=0) else "pass one column",
         )
-    if values.dtype.kind == "M":
+    kind = values.dtype.kind
+    if kind == "M":
         return np.array((values - EPOCH) / np.timedelta64(1, "D"), order="C")
-    if values.dtype.kind == "m":
+    if kind == "m":
         return np.array(values / SECOND, order="C")
-    if values.dtype.kind == "O" and any(map(_is_temporal, set(map(type, values)))):
+    if kind == "O" and any(map(_is_temporal, set(map(type, values)))):
         return _from_moments(values, name)
-    if not _is_number(values.dtype.type):
-        kind = values.dtype.type
+    if kind not in "biuf" or values.dtype.itemsize > 8:
         # Do not show the length of the longest text: it is a fact about the data.
-        own = kind.__name__.rstrip("_") if values.dtype.kind in "SU" else values.dtype
-        raise _refusal(f"{name} has dtype {own}", kind)
-    if values.dtype.kind in "iu" and values.size:
+        own = values.dtype.type.__name__.rstrip("_") if kind in "SU" else values.dtype
+        raise _refusal(f"{name} has dtype {own}", values.dtype.type)
+    if kind in "iu" and values.size:
         _check_exact((values.min(), values.max()), name)
     return np.array(values, dtype=np.float64, order="C")
 

@@ -188,7 +188,7 @@ def _check_columns(
                 f"they differ in length: {read[0].size} and {values.size}",
                 "pass one value of each per record",
             )
-        if missing == "raise" and np.isnan(values).any():
+        if missing == "raise" and np.count_nonzero(np.isnan(values)):  # faster than any()
             gaps = np.flatnonzero(np.isnan(values))
             raise RefusedValueError(
                 name,

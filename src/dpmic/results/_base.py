@@ -7,6 +7,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from html import escape
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -35,18 +36,17 @@ class Result(ABC):
     """
 
     def __post_init__(self) -> None:
-        for field in _fields(self):
-            kept = _form(field).keep(getattr(self, field.name))
-            object.__setattr__(self, field.name, kept)
+        for name, form in _forms(type(self)).items():
+            object.__setattr__(self, name, form.keep(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists that ``json.dumps`` takes and ``from_dict`` reads."""
-        return {f.name: _form(f).write(getattr(self, f.name)) for f in _fields(self)}
+        return {n: form.write(getattr(self, n)) for n, form in _forms(type(self)).items()}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Rebuild a result from ``to_dict`` or from parsed JSON."""
-        forms = {field.name: _form(field) for field in _fields(cls)}
+        forms = _forms(cls)
         problem = ""
         try:
             content = dict(fields)
@@ -90,7 +90,7 @@ class Result(ABC):
 
     @classmethod
     def _compared(cls) -> list[str]:
-        return [field.name for field in _fields(cls) if field.compare]
+        return [field.name for field in dataclasses.fields(cls) if field.compare]  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through __init__, since an unpickled array is writeable again.
@@ -229,7 +229,7 @@ def _written(value: Any) -> str:
 
 def _frozen(value: Any) -> Any:
     """Return lists as tuples all the way down, and a mapping as a read-only copy."""
-    if value is None or isinstance(value, str | float | int):
+    if value is None or isinstance(value, (str, float, int)):
         return value  # first: whether something is a Mapping takes long to find out
     if isinstance(value, Mapping):
         return MappingProxyType(plain(value))
@@ -246,13 +246,11 @@ def _same(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-def _fields(result: Result | type[Result]) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(result)  # type: ignore[arg-type] # subclasses are dataclasses
-
-
-def _form(field: dataclasses.Field[Any]) -> Form:
-    form: Form = field.metadata.get("form", PLAIN)
-    return form
+@cache
+def _forms(kind: type[Result]) -> dict[str, Form]:
+    """Return how each field of a kind of result is kept."""
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type] # subclasses are dataclasses
+    return {field.name: field.metadata.get("form", PLAIN) for field in fields}
 
 
 def _rows_to_last(matrix: NDArray[np.float64]) -> list[list[float | None]]:

@@ -234,7 +234,7 @@ class MassAxis:
     @classmethod
     def grouped(cls, values: Floats, *, slack: int = 1) -> MassAxis:
         """Keep records with the same value together."""
-        atoms, starts, ends = _kernels.ranks(values, _kernels.order(values))
+        atoms, starts, ends = _kernels.ranks(values)
         return cls(atoms, starts, ends, slack)
 
     @classmethod

@@ -220,9 +220,7 @@ class RankedAxes(NamedTuple):
     @classmethod
     def ranked(cls, table: Floats) -> RankedAxes:
         """Rank each row of a table."""
-        order = _kernels.order(table)
-        atoms, ends, sizes = _kernels.rank_rows(table, order)
-        return cls(atoms, order, ends, sizes)
+        return cls(*_kernels.rank_rows(table))
 
     @classmethod
     def of(cls, axes: Sequence[MassAxis]) -> RankedAxes:

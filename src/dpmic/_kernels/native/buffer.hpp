@@ -14,17 +14,22 @@ namespace {
 
 template <class T> class Buffer {
   public:
-    explicit Buffer(Index size) : data_(static_cast<T *>(std::aligned_alloc(64, (sizeof(T) * size + 127) / 64 * 64))) {
-        if (!data_) throw std::bad_alloc();
+    // malloc is faster; but if large blocks come from it, glibc gives memory back after every call.
+    explicit Buffer(Index size) {
+        const std::size_t bytes = (sizeof(T) * size + 127) / 64 * 64;
+        memory_ = bytes > 4096 ? std::aligned_alloc(64, bytes) : std::malloc(bytes + 64);
+        if (!memory_) throw std::bad_alloc();
+        data_ = reinterpret_cast<T *>((reinterpret_cast<std::uintptr_t>(memory_) + 63) / 64 * 64);
     }
-    ~Buffer() { std::free(data_); }
-    Buffer(Buffer &&other) : data_(other.data_) { other.data_ = nullptr; }
+    ~Buffer() { std::free(memory_); }
+    Buffer(Buffer &&other) : memory_(other.memory_), data_(other.data_) { other.memory_ = nullptr; }
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
     T *get() const { return data_; }
     T &operator[](Index i) const { return data_[i]; }
 
   private:
+    void *memory_;
     T *data_;
 };
 

@@ -252,9 +252,15 @@ class Clumps {
     // Set C of the columns between the edges `fixed`; return the number of rows of the master.
     Cumulative lay(const Space &space, const Index *fixed, Index columns, Row<const Index> free,
                    Index most) {
-        for (Index j = 0; j < columns; ++j)
-            for (Index atom = fixed[j]; atom < fixed[j + 1]; ++atom) part_of[atom] = Count(j);
-        for (Index i = 0; i < n; ++i) part[i] = part_of[across[i]];
+        if (columns <= 8) { // many records at a time, where looking up is one after the other
+            std::memset(part.get(), 0, sizeof(Count) * n);
+            for (Index j = 1; j < columns; ++j)
+                for (Index i = 0; i < n; ++i) part[i] += across[i] >= Count(fixed[j]);
+        } else {
+            for (Index j = 0; j < columns; ++j)
+                for (Index atom = fixed[j]; atom < fixed[j + 1]; ++atom) part_of[atom] = Count(j);
+            for (Index i = 0; i < n; ++i) part[i] = part_of[across[i]];
+        }
         Index rows = clumps(free);
         if (rows > most) {
             rows = equipartition({edges.get(), rows + 1}, most, 0, merged.get());
@@ -291,10 +297,19 @@ class Clumps {
     }
 
     void count(const Cumulative &C) {
+        const bool packed = C.columns <= 4 && n >= 64 && n < 1 << 16; // counts of 16 bits in a number
         for (Index j = 0; j <= C.columns; ++j) C[j][0] = 0;
         for (Index t = 0; t < C.rows; ++t) {
             for (Index j = 0; j < C.columns; ++j) C[j][t + 1] = C[j][t];
-            for (Index i = edges[t]; i < edges[t + 1]; ++i) ++C[part[i]][t + 1];
+            if (packed) {
+                std::uint64_t counts = 0;
+                for (Index i = edges[t]; i < edges[t + 1]; ++i)
+                    counts += std::uint64_t(1) << 16 * part[i];
+                for (Index j = 0; j < C.columns; ++j)
+                    C[j][t + 1] += Count(counts >> 16 * j & 0xffff);
+            } else {
+                for (Index i = edges[t]; i < edges[t + 1]; ++i) ++C[part[i]][t + 1];
+            }
             C.totals()[t + 1] = Count(edges[t + 1]);
         }
         for (Index j = 0; j <= C.columns; ++j)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels.hpp"
@@ -140,35 +141,36 @@ struct Keyed {
     std::uint32_t key, record;
 };
 
-// Sort by 11 bits of the key, keeping the order of ties.
-void sort_by(int shift, const Keyed *from, Keyed *to, Index size) {
-    Index places[2048] = {};
-    for (Index i = 0; i < size; ++i) ++places[from[i].key >> shift & 2047];
-    Index seen = 0;
-    for (Index &place : places) {
-        const Index own = place;
-        place = seen;
-        seen += own;
-    }
-    for (Index i = 0; i < size; ++i) to[places[from[i].key >> shift & 2047]++] = from[i];
-}
-
 void sort_plainly(const double *values, Index size, Index *order) {
     for (Index i = 0; i < size; ++i) order[i] = i;
     std::stable_sort(order, order + size, [&](Index a, Index b) { return values[a] < values[b]; });
 }
 
-// The order that sorts values, keeping that of ties: by keys, then what keys leave undecided.
+// The order that sorts values, keeping that of ties: by keys, one byte after the other from the last
+// on, then what keys leave undecided.
 void sort_order(const double *values, Index size, Index *order) {
-    if (size < 256) return sort_plainly(values, size, order);
+    if (size < 64) return sort_plainly(values, size, order);
     Buffer<Keyed> one(size), other(size);
-    for (Index i = 0; i < size; ++i) one[i] = {key_of(values[i]), std::uint32_t(i)};
-    sort_by(0, one.get(), other.get(), size);
-    sort_by(11, other.get(), one.get(), size);
-    sort_by(22, one.get(), other.get(), size);
+    Keyed *from = one.get(), *to = other.get();
+    std::uint32_t places[4][256] = {};
+    for (Index i = 0; i < size; ++i) {
+        from[i] = {key_of(values[i]), std::uint32_t(i)};
+        for (int byte = 0; byte < 4; ++byte) ++places[byte][from[i].key >> 8 * byte & 255];
+    }
+    for (int byte = 0; byte < 4; ++byte) {
+        std::uint32_t *place = places[byte], seen = 0;
+        if (place[from[0].key >> 8 * byte & 255] == size) continue; // all have the same
+        for (int i = 0; i < 256; ++i) {
+            const std::uint32_t own = place[i];
+            place[i] = seen;
+            seen += own;
+        }
+        for (Index i = 0; i < size; ++i) to[place[from[i].key >> 8 * byte & 255]++] = from[i];
+        std::swap(from, to);
+    }
     Index moves = 0;
     for (Index i = 0; i < size; ++i) {
-        const Index record = other[i].record;
+        const Index record = from[i].record;
         Index at = i;
         for (; at > 0 && values[order[at - 1]] > values[record] && moves < 8 * size; --at, ++moves)
             order[at] = order[at - 1];
@@ -177,22 +179,10 @@ void sort_order(const double *values, Index size, Index *order) {
     if (moves >= 8 * size) sort_plainly(values, size, order);
 }
 
-// The callers have refused values that are not numbers.
-auto order(In<double> table) {
-    require(table.ndim() > 0, "values have no axis");
-    const Rows<const double> values = rows(table);
-    Out<Index> found(table.ndim() == 1 ? std::initializer_list<Index>{values.length}
-                                       : std::initializer_list<Index>{values.size, values.length});
-    {
-        const Released released;
-        for (Index i = 0; i < values.size; ++i)
-            sort_order(values[i], values.length, found.data + i * values.length);
-    }
-    return found.array;
-}
-
-template <class Number>
-Index rank(const double *values, const Number *order, Index size, Count *atoms, Index *ends) {
+// Set the order, the ranks and their ends; return their number. The callers have refused values that
+// are not numbers.
+Index rank(const double *values, Index size, Index *order, Count *atoms, Index *ends) {
+    sort_order(values, size, order);
     Count at = 0;
     double last = values[order[0]];
     ends[0] = 0;
@@ -216,29 +206,36 @@ void set_between(const double *values, Index size, double *cuts) {
     }
 }
 
-auto ranks(In<double> values, In<Index> order) {
+auto ranks(In<double> values) {
     const Index n = Index(values.size());
-    require(n > 0 && order.size() == values.size(), "no values, or not as many as the order");
+    require(n > 0, "there are no values");
     Out<Count> atoms({n});
-    Buffer<Index> ends(n + 1);
-    const Index size = rank(values.data(), order.data(), n, atoms.data, ends.get());
+    Buffer<Index> order(n), ends(n + 1);
+    Index size;
+    {
+        const Released released;
+        size = rank(values.data(), n, order.get(), atoms.data, ends.get());
+    }
     Buffer<double> distinct(size);
-    for (Index i = 0; i < size; ++i) distinct[i] = values.data()[order.data()[ends[i]]];
+    for (Index i = 0; i < size; ++i) distinct[i] = values.data()[order[ends[i]]];
     Out<double> cuts({size});
     set_between(distinct.get(), size, cuts.data);
     return nb::make_tuple(atoms.array, cuts.array, copied(ends.get(), size + 1).array);
 }
 
-auto rank_rows(In<double> table, In<Index> order) {
+auto rank_rows(In<double> table) {
     const Rows<const double> values = rows(table);
     const Index n = values.length;
     Out<Count> atoms({values.size, n});
-    Out<Index> ends({values.size, n + 1}), sizes({values.size});
-    std::memset(ends.data, 0, sizeof(Index) * std::size_t(values.size * (n + 1)));
-    for (Index i = 0; i < values.size; ++i)
-        sizes.data[i] = rank(values[i], order.data() + i * n, n, atoms.data + i * n,
-                             ends.data + i * (n + 1));
-    return nb::make_tuple(atoms.array, ends.array, sizes.array);
+    Out<Index> order({values.size, n}), ends({values.size, n + 1}), sizes({values.size});
+    {
+        const Released released;
+        std::memset(ends.data, 0, sizeof(Index) * std::size_t(values.size * (n + 1)));
+        for (Index i = 0; i < values.size; ++i)
+            sizes.data[i] = rank(values[i], n, order.data + i * n, atoms.data + i * n,
+                                 ends.data + i * (n + 1));
+    }
+    return nb::make_tuple(atoms.array, order.array, ends.array, sizes.array);
 }
 
 auto between(In<double> values) {
@@ -602,9 +599,8 @@ NB_MODULE(_native, m) {
     using namespace dpmic;
     select(m, variants().back());
     m.def("_use", [module = nb::handle(m)](const char *name) { use(module, name); }, "variant"_a);
-    m.def("order", order, "values"_a);
-    m.def("ranks", ranks, "values"_a, "order"_a);
-    m.def("rank_rows", rank_rows, "table"_a, "order"_a);
+    m.def("ranks", ranks, "values"_a);
+    m.def("rank_rows", rank_rows, "table"_a);
     m.def("between", between, "values"_a);
     m.def("equipartition", equipartition_of, "ends"_a, "size"_a, "slack"_a);
     m.def("equipartitions", equipartitions_of, "ends"_a, "sizes"_a, "slack"_a, "finest"_a);

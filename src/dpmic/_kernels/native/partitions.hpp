@@ -14,6 +14,10 @@ inline Index equipartition(Row<const Index> ends, Index size, Index slack, Index
     const Index atoms = ends.size - 1;
     Index part = 0, anew = 0, base = 0;
     edges[0] = 0;
+    if (slack > 0 && ends[atoms] == atoms && size <= atoms) { // no cut moves another without ties
+        for (part = 1; part <= size; ++part) edges[part] = (2 * part * atoms + size - 1) / size / 2;
+        return size;
+    }
     while (edges[part] < atoms) {
         ++part;
         const Index spaced = size - anew, share = (part - anew) * (ends[atoms] - base);

@@ -28,7 +28,6 @@ from dpmic._kernels.reference.partitions import (
     between,
     equipartition,
     equipartitions,
-    order,
     rank_rows,
     ranks,
 )
@@ -48,7 +47,6 @@ __all__ = [
     "information",
     "informations",
     "largest",
-    "order",
     "place",
     "rank_rows",
     "ranks",

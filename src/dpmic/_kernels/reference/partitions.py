@@ -14,44 +14,39 @@ Floats = NDArray[np.float64]
 Parts = NDArray[np.int32]
 
 
-def order(values: Floats) -> Edges:
-    """Return the order that sorts values along the last axis, keeping the order of ties."""
-    return np.argsort(values, axis=-1, kind="stable")
-
-
-def ranks(values: Floats, order: Edges) -> tuple[Parts, Floats, Edges]:
+def ranks(values: Floats) -> tuple[Parts, Floats, Edges]:
     """Return the rank of each value, the cuts below, and ``ends``; equal values share a rank.
 
-    ``order`` sorts the values; ``ends`` is the number of records before each distinct value, and
-    of all.
+    ``ends`` is the number of records before each distinct value, and of all.
     """
-    atoms, ends = _rank(values, order)
+    atoms, order, ends = _rank(values)
     return atoms, between(values[order[ends[:-1]]]), ends
 
 
-def rank_rows(table: Floats, order: Edges) -> tuple[Parts, Edges, Edges]:
-    """Return the ranks and ``ends`` of each row of a table, and each row's number of ranks.
+def rank_rows(table: Floats) -> tuple[Parts, Edges, Edges, Edges]:
+    """Return each row's ranks, the order that sorts it, ``ends`` and the number of ranks.
 
-    Row v uses ``ends[v, : sizes[v] + 1]``; the rest is undefined.
+    Ties keep their order. Row v uses ``ends[v, : sizes[v] + 1]``; the rest is undefined.
     """
     rows, n = table.shape
-    atoms, ends = np.empty((rows, n), np.int32), np.zeros((rows, n + 1), np.int64)
-    sizes = np.empty(rows, np.int64)
+    atoms, order = np.empty((rows, n), np.int32), np.empty((rows, n), np.int64)
+    ends, sizes = np.zeros((rows, n + 1), np.int64), np.empty(rows, np.int64)
     for row in range(rows):
-        atoms[row], own = _rank(table[row], order[row])
+        atoms[row], order[row], own = _rank(table[row])
         ends[row, : own.size] = own
         sizes[row] = own.size - 1
-    return atoms, ends, sizes
+    return atoms, order, ends, sizes
 
 
-def _rank(values: Floats, order: Edges) -> tuple[Parts, Edges]:
-    """Return the rank of each value, and the number of records before each rank, and of all."""
+def _rank(values: Floats) -> tuple[Parts, Edges, Edges]:
+    """Return ranks, the order that sorts values, and the records before each rank, and of all."""
+    order = np.argsort(values, kind="stable")
     ascending = values[order]
     begins = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
     ends = np.concatenate(([0], begins, [values.size]))
     atoms = np.empty(values.size, np.int32)
     atoms[order] = part_of(ends)
-    return atoms, ends
+    return atoms, order, ends
 
 
 def part_of(edges: Edges) -> Parts:

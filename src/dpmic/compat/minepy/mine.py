@@ -238,7 +238,7 @@ def _floats(values: Any, name: str, *, ndim: int) -> Floats:
     """Convert data as minepy does; warn if the result is not what the user meant."""
     if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == ndim:
         given: Floats = values
-        if not np.isnan(given).any():  # otherwise look for missing values below
+        if not np.count_nonzero(np.isnan(given)):  # otherwise look for missing values below
             return given
     try:
         # Older versions of pandas convert nullable numbers with missing values only like this.
