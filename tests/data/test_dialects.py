@@ -6,8 +6,10 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet
 import pytest
+from pyarrow import csv
 from sweeps import sweep
 
 import dpmic
@@ -396,3 +398,34 @@ def test_no_private_refusal_of_an_encoding_holds_what_was_read(write, text):
     with pytest.raises(InputError) as refused:
         load(write(text + b"1"), ["x"], private=True)
     assert refused.value.__context__ is None
+
+
+# What a query key has to know
+
+
+FACTS = {
+    "na": (Dialect(na=["b ", "a", "", "a"]), {"na": ["a", "b"]}),
+    "sheet": (Dialect(sheet="visits"), {"sheet": "visits"}),
+    "encoding": (Dialect(encoding="latin1"), {"encoding": "iso8859-1"}),
+    "others": (Dialect(names=("x", "y"), skip=1), {"names": ["x", "y"], "skip": 1}),
+    "unquoted": (Dialect(quote=None), {"quote": None}),
+    "usual": (Dialect(sep=";", decimal=",", encoding="UTF8", na=[""]), {}),
+}
+
+
+@sweep("case", FACTS)
+def test_what_decides_which_records_are_read_is_known(write, case):
+    dialect, facts = FACTS[case]
+    assert dialect.facts == facts
+    if case not in ("sheet", "usual"):
+        path = write("x,y\n1,2\n3,4\n")
+        rows = open_file(path, dialect)
+        assert rows.format == rows.privately().format == facts
+
+
+def test_a_dataset_knows_what_was_stated(write):
+    path = write("x,y\n1,2\n3,4\n")
+    plain = pa.dataset.dataset(path, format="csv")
+    assert stream(plain).format == {}
+    own = pa.dataset.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=["3"]))
+    assert stream(pa.dataset.dataset(path, format=own)).format == {"na": ["3"]}

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from dpmic.data._columns import MISSING
 from dpmic.errors import Message, ParameterError, safe_repr
@@ -25,6 +26,7 @@ GAPS = frozenset({"-", "--", ".", "?", "<NA>", "None", "na", "n.a."})
 """Further spellings of a missing value, recognised in columns of numbers only."""
 
 PLAIN = "utf-8"
+PLAINLY_ENCODED = ("utf-8", "utf-8-sig", "ascii")
 LATIN = "cp1252"
 """Windows's superset of Latin-1."""
 
@@ -103,6 +105,36 @@ class Dialect:
             reason = "there is no such text encoding"
             remedy = "pass 'utf-8', 'utf-16', 'cp1252' or another name that Python knows"
             raise ParameterError(f"encoding = {safe_repr(self.encoding)}", reason, remedy)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The given options that decide which records and values are read, for the query key.
+
+        ``sep`` and ``decimal`` are not among them: with a wrong one, columns are missing or values
+        are refused.
+
+        Examples
+        --------
+        >>> Dialect(sep=";", na=["unknown", "-9"]).facts
+        {'na': ['-9', 'unknown']}
+        >>> Dialect(encoding="utf-8").facts
+        {}
+        """
+        encoding = codecs.lookup(self.encoding or PLAIN).name
+        given = {
+            "na": sorted({text.strip() for text in self.na} - {""}),  # as they are compared
+            "sheet": self.sheet,
+            "encoding": None if encoding in PLAINLY_ENCODED else encoding,
+            "names": self.names and list(self.names),
+        }
+        usual = Dialect.__dataclass_fields__
+        others = ("quote", "escape", "numbered", "skip", "skip_after")
+        differ = {
+            name: getattr(self, name)
+            for name in others
+            if getattr(self, name) != usual[name].default
+        }
+        return {name: value for name, value in given.items() if value} | differ
 
     def refuse_all_but(self, understood: Sequence[str], kind: str) -> None:
         """Refuse options that this kind of file does not have."""

@@ -56,6 +56,8 @@ class TextFiles(LocalStream):
         Whether errors name one of several files, which private code must not repeat.
     public : bool
         Whether the first records may be used to recognise the format, and shown in errors.
+    format : mapping
+        As for all streams.
     labels, dates, private, typed, note
         As for :func:`open_file`.
     """
@@ -64,6 +66,7 @@ class TextFiles(LocalStream):
     once: bool = False
     several: bool = False
     public: bool = False
+    format: Mapping[str, Any] = field(default_factory=dict)
     labels: Sequence[str] = ()
     dates: Sequence[str] = ()
     private: bool = False

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from dpmic.data._dialect import (
     LATIN,
     PLAIN,
+    PLAINLY_ENCODED,
     SAMPLE,
     SEPARATORS,
     Dialect,
@@ -417,7 +418,7 @@ class Text:
 
 
 def _is_plain(encoding: str | None) -> bool:
-    return codecs.lookup(encoding or PLAIN).name in ("ascii", "utf-8", "utf-8-sig")
+    return codecs.lookup(encoding or PLAIN).name in PLAINLY_ENCODED
 
 
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -48,6 +48,11 @@ class Counting:
                 "pass B and c, or data that can be read again",
             )
         return self.data.count()
+
+    @property
+    def format(self) -> Mapping[str, Any]:
+        """How the rows are read from a file, as far as the caller said; a count table forgets."""
+        return {} if isinstance(self.data, CountTable) else self.data.format
 
     @property
     def grids(self) -> Grids | None:
