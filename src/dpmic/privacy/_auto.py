@@ -7,7 +7,7 @@ information everywhere, and MICr beyond 2^31 - 1 records.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from dpmic.privacy._laplace import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import Mechanism
 from dpmic.privacy.query import TERMS, Terms
 from dpmic.privacy.sensitivity import MAX_CAPPED_N
+from dpmic.statistics import sources
 from dpmic.statistics.fixed_grids import CappedGrids
 from dpmic.statistics.sources import Counting, Found
 
@@ -141,14 +142,4 @@ def _of_table(source: Found | Records, own: Set[str]) -> dict[str, Any]:
 
 def in_order(bounds: Any, source: Found | Records) -> Any:
     """Return bounds that are given by name in the order x, y."""
-    if not isinstance(bounds, Mapping) or isinstance(source, Records):
-        return bounds
-    names = source.names
-    for name in names:
-        if name not in bounds:
-            raise ParameterError(
-                f"bounds of {', '.join(map(safe_repr, bounds))}",
-                f"the bounds of {safe_repr(name)} are missing",
-                "give bounds for both columns, or pass ((x0, x1), (y0, y1))",
-            )
-    return tuple(bounds[name] for name in names)
+    return bounds if isinstance(source, Records) else sources.in_order(bounds, source.names)
