@@ -502,6 +502,15 @@ def test_decimal_commas_are_mentioned_until_they_are_settled(run, tmp_path, give
     assert (hint in run("check", "german.dpmic.toml")[2]) != settled
 
 
+def test_a_line_that_names_the_separator_is_not_the_header(run, tmp_path):
+    (tmp_path / "s.csv").write_text("sep=;\nid;a;b\n1;2;3\n")
+    code, _, err = run("init", "s.csv")
+    assert code == 0
+    assert "read s.csv as: separated by ';', as its first line says" in err
+    names = tomllib.loads((tmp_path / "s.dpmic.toml").read_text())["columns"]
+    assert list(names) == ["id", "a", "b"]
+
+
 def test_commas_are_not_mentioned_for_other_files(run, job):
     assert "decimal commas" not in run("check", JOB)[2]
 

@@ -90,6 +90,65 @@ def test_records_never_say_what_separates_values(write):
         load(ragged, ["x"], private=True)
 
 
+@sweep("sep", [",", ";", "\t", "|", "^", " "])
+@sweep("end", ["\n", "\r\n", "\r"])
+@sweep("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_first_line_may_name_the_separator(write, sep, end, encoding):
+    """As Excel reads it. No record does, so private code may use it."""
+    lines = ["sep=" + sep, f"id{sep}x{sep}y", f"1{sep}2{sep}3", f"4{sep}5{sep}6"]
+    path = write(end.join(lines), encoding=encoding)
+    words = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'", "^": "'^'", " ": "' '"}[sep]
+    words = f"separated by {words}, as its first line says" + ", UTF-16" * (encoding == "utf-16")
+    for private in (True, False):
+        assert columns(path, private=private) == [[2, 5], [3, 6]]
+        assert said(path, private=private) == words
+    notes = []
+    assert header(path, note=notes.append) == ("id", "x", "y")
+    assert notes == [f"read {path} as: {words}"]
+    assert dpmic.CountTable.of(path, BOX, B=9, c=5).n == open_file(path).count() == 2
+
+
+def test_an_option_overrules_the_first_line(write):
+    path = write("sep=;\nx,y\n1,2\n3,4\n")
+    comma, semicolon = ({"dialect": Dialect(sep=sep)} for sep in ",;")
+    assert columns(path, **comma) == columns(path, **comma, private=True) == [[1, 3], [2, 4]]
+    assert said(path, **comma) == "separated by ',', although its first line says ';'"
+    assert said(write("sep=;\nx;y\n1;2\n"), **semicolon) == ""
+    with pytest.raises(InputError, match="found one column"):
+        columns(write("sep=;\nx,y\n1,2\n"))
+
+
+@sweep("line", ["sep=;;", "Sep=;", " sep=;", '"sep=;"', "sep =;", "sep=", "sep=a", "sep=é"])
+def test_only_exactly_such_a_line_is_taken_for_one(write, line):
+    """Others are the header: in private one that is quoted or holds no separator is a name."""
+    path = write(f"{line}\nx;y\n1;2\n")
+    if ";" in line and '"' not in line:
+        assert header(path)[0] == line.split(";")[0]
+    else:
+        assert header(path) == (line.strip('"'),)
+
+
+def test_a_first_line_that_the_caller_describes_is_left_alone(write):
+    path = write("sep=;\nx;y\n1;2\n3;4\n")
+    assert columns(path, Dialect(sep=";", skip=1)) == [[1, 3], [2, 4]]
+    named = load(
+        write("sep=;\nb\n"), dialect=Dialect(names=("x",), sep=","), labels=["x"], private=True
+    )
+    assert named["x"].to_pylist() == ["sep=;", "b"]
+
+
+def test_errors_count_rows_below_the_header_that_follows(write):
+    path = write("sep=;\nx;y\n1;2\n3;oops\n")
+    with pytest.raises(InputError, match="row 2: 'oops' is not a number"):
+        columns(path)
+
+
+def test_every_file_of_a_folder_may_name_its_separator(tmp_path):
+    for name, text in {"a": "sep=;\nx;y\n1;2\n", "b": "x;y\n3;4\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    assert load(str(tmp_path), ["x", "y"])["x"].to_pylist() == [1, 3]
+
+
 def test_one_column_of_decimal_commas(write):
     path = write("x\n1,5\n2,25\n")
     assert load(path, ["x"])["x"].to_pylist() == [1.5, 2.25]

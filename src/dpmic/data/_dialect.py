@@ -95,7 +95,7 @@ class Dialect:
         sep = {"tab": "\t", "\\t": "\t"}.get(self.sep or "", self.sep)
         object.__setattr__(self, "sep", sep)
         object.__setattr__(self, "na", (self.na,) if isinstance(self.na, str) else tuple(self.na))
-        if sep is not None and not _separates(sep):
+        if sep is not None and not separates(sep):
             reason = "the separator is one character, and not a letter, digit or quotation mark"
             raise ParameterError(f"sep = {safe_repr(sep)}", reason, "pass ';', ',', '|' or 'tab'")
         if self.decimal not in (None, *DECIMALS):
@@ -144,11 +144,20 @@ class Dialect:
                 reason = f"{kind} files have no such option"
                 raise ParameterError(f"{name} = {safe_repr(given)}", reason, "leave it out")
 
-    def recognised(self, known: Dialect, usual: str) -> str:
-        """Describe what was recognised, if it differs from a plain text file."""
+    def recognised(self, known: Dialect, usual: str, declared: str | None = None) -> str:
+        """Describe what was recognised, if it differs from a plain text file.
+
+        ``declared`` is the separator that its first line names, as in ``sep=;``.
+        """
         words = []
-        if self.sep is None and known.sep not in (None, usual):
-            words.append(f"separated by {SEPARATORS[known.sep or usual]}")
+        sep = known.sep or usual
+        if declared is not None and self.sep is None:
+            words.append(f"separated by {_called(sep)}, as its first line says")
+        elif declared is not None and self.sep != declared:
+            stated = f"although its first line says {_called(declared)}"
+            words.append(f"separated by {_called(sep)}, {stated}")
+        elif self.sep is None and sep != usual:
+            words.append(f"separated by {_called(sep)}")
         if self.decimal is None and known.decimal == ",":
             words.append("decimal comma")
         if self.encoding is None and known.encoding not in (None, PLAIN):
@@ -156,8 +165,13 @@ class Dialect:
         return ", ".join(words)
 
 
-def _separates(sep: str) -> bool:
+def separates(sep: str) -> bool:
+    """Return whether a character can separate values."""
     return len(sep) == 1 and sep.isascii() and not sep.isalnum() and sep not in "\"'\r\n"
+
+
+def _called(sep: str) -> str:
+    return SEPARATORS.get(sep, safe_repr(sep))
 
 
 def _is_encoding(name: str) -> bool:
