@@ -13,7 +13,7 @@ from pyarrow import csv
 from sweeps import sweep
 
 import dpmic
-from dpmic.data import Dialect, _reader, header, load, open_file, stream
+from dpmic.data import Dialect, _reader, find, find_all, header, load, open_file, stream
 from dpmic.errors import InputError, ParameterError
 
 NAN = float("nan")
@@ -480,6 +480,14 @@ def test_what_decides_which_records_are_read_is_known(write, case):
         path = write("x,y\n1,2\n3,4\n")
         rows = open_file(path, dialect)
         assert rows.format == rows.privately().format == facts
+
+
+def test_a_table_remembers_how_it_was_read_and_nothing_older(write, tmp_path):
+    table = load(write("x,y\n1,2\n3,4\n"), dialect=Dialect(na=["-9"]))
+    assert find_all(table).format == find("x", "y", data=table).format == {"na": ["-9"]}
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    assert find_all(load(str(tmp_path / "t.parquet"))).format == {}
+    assert find_all(pa.table({"x": [1], "y": [2]})).format == {}
 
 
 def test_a_dataset_knows_what_was_stated(write):

@@ -363,10 +363,11 @@ def _open(
 
 def with_format(table: Any, facts: Mapping[str, Any]) -> Any:
     """Return an Arrow table that remembers how it was read from a file, if that was stated."""
-    if not facts:
-        return table
-    known = table.schema.metadata or {}
-    return table.replace_schema_metadata({**known, FORMAT: json.dumps(facts)})
+    known = dict(table.schema.metadata or {})
+    known.pop(FORMAT, None)  # of a Parquet file that was written from such a table
+    if facts:
+        known[FORMAT] = json.dumps(facts)
+    return table.replace_schema_metadata(known)
 
 
 def _format_of(frame: Any) -> dict[str, Any]:
