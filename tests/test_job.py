@@ -155,6 +155,14 @@ def test_a_template_asks_for_what_nobody_can_know():
     assert tomllib.loads(text)["question"]["top"] == 3  # of as many pairs
 
 
+def test_a_column_without_a_name_is_ignored(tmp_path):
+    """A separator at the end of every line makes one."""
+    text = template("t.csv", ["a", "b", ""], "t.dpmic.toml")
+    columns = tomllib.loads(text)["columns"]
+    assert columns == {"a": "?", "b": "?", "": "ignore"}
+    assert 'columns.""' not in " ".join(problems(text))
+
+
 def test_a_filled_in_template_is_a_job():
     text = template("visits.csv", ["patient", "age", "dose"], "visits.dpmic.toml")
     text = (
@@ -173,7 +181,7 @@ def test_any_name_can_be_a_column(names):
     content = tomllib.loads(template("visits.csv", names, "visits.dpmic.toml"))
     assert set(content["columns"]) == set(names)
     for name, entry in content["columns"].items():
-        assert entry == ("ignore" if names.count(name) > 1 else "?")
+        assert entry == ("ignore" if names.count(name) > 1 or not name.strip() else "?")
 
 
 @sweep("name", ["a b.csv", 'a"b.csv', "a\nb.csv", "größe.csv", "a$b.csv", "\u202eb.csv"])
@@ -354,7 +362,7 @@ def test_everything_is_said_at_once(job):
     with pytest.raises(ParameterError) as raised:
         job(text).query()
     message = str(raised.value)
-    assert "visits.dpmic.toml: 6 entries are missing or wrong; correct them:\n  line 8" in message
+    assert "visits.dpmic.toml: 6 entries are missing or wrong; correct them:\n  " in message
     for problem in found:
         assert str(problem).removesuffix(".") in message
     assert not message.endswith("..")
@@ -383,11 +391,38 @@ def test_lines_are_found_however_a_key_is_written():
 
 def test_columns_are_compared_with_the_header(job, table):
     text = TEXT.replace("dose =", "dosis =").replace('person = "patient"', 'person = "who"')
-    second, first = map(str, job(text.replace('patient = "ignore"\n', "")).check())
+    first, second = map(str, job(text.replace('patient = "ignore"\n', "")).check())
+    first, second = second, first
     assert first.startswith("line 17, column 'dosis' of ")
     assert "visits.csv: there is no such column; check its spelling" in first
     assert second.startswith("line 7, column 'who' of ")
     assert "weight" not in first + second  # a first line may be a record
+
+
+def test_a_mistyped_column_is_not_ignored(job, table):
+    """The real one would silently be left out of the question."""
+    (found,) = job(PAIR.replace("weight = { bounds = [0, 300] }", 'wieght = "ignore"')).check()
+    assert str(found).startswith("line 20, column 'wieght' of ")
+    assert "visits.csv: there is no such column; check its spelling" in str(found)
+    assert "The job does not mention column 'weight' of the table." in str(found)
+    assert job(PAIR.replace("weight = { bounds = [0, 300] }\n", "")).check() == ()
+
+
+def test_a_record_in_place_of_the_header_is_not_shown(job, table, tmp_path):
+    (tmp_path / "visits.csv").write_text("Ann,HIV,x,z\n1,2,3,4\n")
+    found = "".join(map(str, job(TEXT.replace("weight =", "x =")).check()))
+    assert "column 'age' of " in found
+    assert not {"Ann", "HIV", "'z'"} & set(re.split(r"[ ,.]", found))
+
+
+def test_problems_have_the_order_of_the_file(job, table):
+    wrong = {'"patient"': '"who"', '"visits 2024"': '"?"', "dose =": "dosis =", "top = 2": ""}
+    text = TEXT.replace("[0, 120]", "[120, 0]").replace('ledger = "', 'ledger = "no ')
+    for old, new in wrong.items():
+        text = text.replace(old, new, 1)
+    found = list(map(str, job(text).check()))
+    starts = ["line 3,", "line 7,", "line 9,", "question.top:", "line 17,", "line 18,"]
+    assert [line[: len(start)] for line, start in zip(found, starts, strict=True)] == starts
 
 
 def test_a_mistyped_ledger_makes_no_other_budget(job, table, tmp_path):

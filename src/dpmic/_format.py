@@ -18,6 +18,9 @@ LEAST_REMAINDER = 1e-6
 SCIENTIFIC = 1_000_000
 """From here on a factor is written with an exponent."""
 
+LEAST_GROUPED = 10_000
+"""From here on a value of a column is written with commas between thousands."""
+
 JOINERS = "\u200c\u200d"
 """Format characters that some languages need; all others are escaped, since they reorder text."""
 
@@ -49,6 +52,17 @@ def percent_ceil(share: float) -> str:
     ('2.7%', '50%', '100%')
     """
     return f"{math.ceil(round(share * 1000, 9)) / 10:g}%"
+
+
+def format_value(value: float, digits: int = 12) -> str:
+    """Write a value of a column, or a bound: it may be a year, so 1950 has no comma.
+
+    Examples
+    --------
+    >>> format_value(1950.0), format_value(-0.5), format_value(20000)
+    ('1950', '-0.5', '20,000')
+    """
+    return f"{value:,.{digits}g}" if abs(value) >= LEAST_GROUPED else f"{value:.{digits}g}"
 
 
 def format_complement(miss: float) -> str:

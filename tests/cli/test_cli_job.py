@@ -320,6 +320,50 @@ def test_the_same_job_is_answered_again_for_nothing(run, job):
     assert dpmic.Ledger("people.ledger").spent == pytest.approx(1)
 
 
+def test_other_missing_values_are_another_query(run, job):
+    """A report must not show a stored answer beside a line that did not make it."""
+    run("run", JOB, "--yes")
+    fill(job, {"[data]": '[data]\nna = ["-9"]', 'na = ["-9", "99", "unknown"]': "na"})
+    (job.parent / REPORT).unlink()
+    assert "already has this answer" not in run("run", JOB, "--yes")[2]
+    assert dpmic.Ledger("people.ledger").spent == pytest.approx(2)
+    assert run("run", JOB)[0] == 0  # the same job again costs nothing
+    fill(job, {'na = ["-9"]': 'na = [" -9", "-9"]'})  # nor does what means the same
+    assert run("run", JOB, "--overwrite")[0] == 0
+    assert dpmic.Ledger("people.ledger").spent == pytest.approx(2)
+
+
+def test_python_commands_and_jobs_agree_on_how_a_file_is_read(run, job):
+    fill(job, {'na = ["-9", "99", "unknown"]': 'na = ["x", "-9"]', "# na": "na"})
+    asked = {'"strongest pairs"': '"one pair"', "top = 2": 'x = "a"\ny = "b"'}
+    fill(job, asked | {'person = "id"': "one_row_per_person = true"})
+    assert run("run", JOB, "--yes")[0] == 0
+    same = ("--ledger", "people.ledger", "--dataset", "people 2024", "--na", "-9", "--na", "x")
+    private = ("--epsilon", "1", "--one-row-per-person", *same)
+    assert run("release", "people.csv", "a", "b", *commands.BOUNDS, *private)[0] == 0
+    dialect = dpmic.data.Dialect(na=["-9", "x"])
+    budget = {"ledger": "people.ledger", "dataset": "people 2024"}
+    bounds = {"epsilon": 1, "bounds": ((-1, 1), (0, 1))}
+    rows = dpmic.data.open_file("people.csv", dialect, private=True)
+    table = dpmic.data.load("people.csv", dialect=dialect)
+    for data in (rows, table, table.select(["b", "a"]).slice(0)):
+        assert dpmic.release("a", "b", data=data, **bounds, **budget).replayed is not None
+    (entry,) = dpmic.Ledger("people.ledger").history()
+    assert json.loads(entry.question)["format"] == {"na": ["-9", "x"]}
+    assert dpmic.release("a", "b", data=commands.TABLE, **bounds, **budget).replayed is None
+
+
+def test_a_stored_answer_is_called_one_in_the_report(run, job):
+    run("run", JOB, "--yes")
+    assert "stored answer" not in (job.parent / REPORT).read_text()
+    run("run", JOB)
+    (when,) = (entry.answered_at for entry in dpmic.Ledger("people.ledger").history())
+    page = unescape((job.parent / REPORT).read_text())
+    sentence = f"stored answer of {when[:10]} {when[11:16]} UTC for the dataset people 2024, and"
+    assert page.count(sentence) == 1
+    assert "changed data needs a new dataset name." in page
+
+
 def test_the_plan_is_shown_and_no_means_no(run, job, tmp_path, answering):
     code, out, err = answering("n\n", "run", JOB)
     assert (code, out) == (1, "")
@@ -456,6 +500,15 @@ def test_decimal_commas_are_mentioned_until_they_are_settled(run, tmp_path, give
     settled = "--decimal" in given
     assert (hint in run("init", "german.csv", *given)[2]) != settled
     assert (hint in run("check", "german.dpmic.toml")[2]) != settled
+
+
+def test_a_line_that_names_the_separator_is_not_the_header(run, tmp_path):
+    (tmp_path / "s.csv").write_text("sep=;\nid;a;b\n1;2;3\n")
+    code, _, err = run("init", "s.csv")
+    assert code == 0
+    assert "read s.csv as: separated by ';', as its first line says" in err
+    names = tomllib.loads((tmp_path / "s.dpmic.toml").read_text())["columns"]
+    assert list(names) == ["id", "a", "b"]
 
 
 def test_commas_are_not_mentioned_for_other_files(run, job):

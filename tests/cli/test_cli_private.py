@@ -459,7 +459,7 @@ def test_another_file_never_gets_the_first_ones_number(run, tmp_path):
     drawn = ledger.history()[0].answered_at[:16].replace("T", " ") + " UTC"
     assert f"note: the ledger already has this answer about 'visits 2024', from {drawn};" in err
     page = (tmp_path / "r.html").read_text()
-    assert f"it was drawn on {drawn} for the dataset visits 2024" in page
+    assert f"stored answer of {drawn} for the dataset visits 2024, and" in page
     assert ledger.spent == pytest.approx(2)
 
 

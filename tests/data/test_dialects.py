@@ -6,13 +6,25 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet
 import pytest
+from pyarrow import csv
 from sweeps import sweep
 
 import dpmic
 from dpmic._validate import Categories
-from dpmic.data import Dialect, _reader, coded, header, load, open_file, stream
+from dpmic.data import (
+    Dialect,
+    _reader,
+    coded,
+    find,
+    find_all,
+    header,
+    load,
+    open_file,
+    stream,
+)
 from dpmic.errors import InputError, ParameterError
 
 NAN = float("nan")
@@ -87,6 +99,65 @@ def test_records_never_say_what_separates_values(write):
     ragged = write('"x"\n1;5\n2;5\n')
     with pytest.raises(InputError, match="it has a value that is not a number"):
         load(ragged, ["x"], private=True)
+
+
+@sweep("sep", [",", ";", "\t", "|", "^", " "])
+@sweep("end", ["\n", "\r\n", "\r"])
+@sweep("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_first_line_may_name_the_separator(write, sep, end, encoding):
+    """As Excel reads it. No record does, so private code may use it."""
+    lines = ["sep=" + sep, f"id{sep}x{sep}y", f"1{sep}2{sep}3", f"4{sep}5{sep}6"]
+    path = write(end.join(lines), encoding=encoding)
+    words = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'", "^": "'^'", " ": "' '"}[sep]
+    words = f"separated by {words}, as its first line says" + ", UTF-16" * (encoding == "utf-16")
+    for private in (True, False):
+        assert columns(path, private=private) == [[2, 5], [3, 6]]
+        assert said(path, private=private) == words
+    notes = []
+    assert header(path, note=notes.append) == ("id", "x", "y")
+    assert notes == [f"read {path} as: {words}"]
+    assert dpmic.CountTable.of(path, BOX, B=9, c=5).n == open_file(path).count() == 2
+
+
+def test_an_option_overrules_the_first_line(write):
+    path = write("sep=;\nx,y\n1,2\n3,4\n")
+    comma, semicolon = ({"dialect": Dialect(sep=sep)} for sep in ",;")
+    assert columns(path, **comma) == columns(path, **comma, private=True) == [[1, 3], [2, 4]]
+    assert said(path, **comma) == "separated by ',', although its first line says ';'"
+    assert said(write("sep=;\nx;y\n1;2\n"), **semicolon) == ""
+    with pytest.raises(InputError, match="found one column"):
+        columns(write("sep=;\nx,y\n1,2\n"))
+
+
+@sweep("line", ["sep=;;", "Sep=;", " sep=;", '"sep=;"', "sep =;", "sep=", "sep=a", "sep=é"])
+def test_only_exactly_such_a_line_is_taken_for_one(write, line):
+    """Others are the header: in private one that is quoted or holds no separator is a name."""
+    path = write(f"{line}\nx;y\n1;2\n")
+    if ";" in line and '"' not in line:
+        assert header(path)[0] == line.split(";")[0]
+    else:
+        assert header(path) == (line.strip('"'),)
+
+
+def test_a_first_line_that_the_caller_describes_is_left_alone(write):
+    path = write("sep=;\nx;y\n1;2\n3;4\n")
+    assert columns(path, Dialect(sep=";", skip=1)) == [[1, 3], [2, 4]]
+    named = load(
+        write("sep=;\nb\n"), dialect=Dialect(names=("x",), sep=","), labels=["x"], private=True
+    )
+    assert named["x"].to_pylist() == ["sep=;", "b"]
+
+
+def test_errors_count_rows_below_the_header_that_follows(write):
+    path = write("sep=;\nx;y\n1;2\n3;oops\n")
+    with pytest.raises(InputError, match="row 2: 'oops' is not a number"):
+        columns(path)
+
+
+def test_every_file_of_a_folder_may_name_its_separator(tmp_path):
+    for name, text in {"a": "sep=;\nx;y\n1;2\n", "b": "x;y\n3;4\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    assert load(str(tmp_path), ["x", "y"])["x"].to_pylist() == [1, 3]
 
 
 def test_one_column_of_decimal_commas(write):
@@ -415,3 +486,42 @@ def test_no_private_refusal_of_an_encoding_holds_what_was_read(write, text):
     with pytest.raises(InputError) as refused:
         load(write(text + b"1"), ["x"], private=True)
     assert refused.value.__context__ is None
+
+
+# What a query key has to know
+
+
+FACTS = {
+    "na": (Dialect(na=["b ", "a", "", "a"]), {"na": ["a", "b"]}),
+    "sheet": (Dialect(sheet="visits"), {"sheet": "visits"}),
+    "encoding": (Dialect(encoding="latin1"), {"encoding": "iso8859-1"}),
+    "others": (Dialect(names=("x", "y"), skip=1), {"names": ["x", "y"], "skip": 1}),
+    "unquoted": (Dialect(quote=None), {"quote": None}),
+    "usual": (Dialect(sep=";", decimal=",", encoding="UTF8", na=[""]), {}),
+}
+
+
+@sweep("case", FACTS)
+def test_what_decides_which_records_are_read_is_known(write, case):
+    dialect, facts = FACTS[case]
+    assert dialect.facts == facts
+    if case not in ("sheet", "usual"):
+        path = write("x,y\n1,2\n3,4\n")
+        rows = open_file(path, dialect)
+        assert rows.format == rows.privately().format == facts
+
+
+def test_a_table_remembers_how_it_was_read_and_nothing_older(write, tmp_path):
+    table = load(write("x,y\n1,2\n3,4\n"), dialect=Dialect(na=["-9"]))
+    assert find_all(table).format == find("x", "y", data=table).format == {"na": ["-9"]}
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    assert find_all(load(str(tmp_path / "t.parquet"))).format == {}
+    assert find_all(pa.table({"x": [1], "y": [2]})).format == {}
+
+
+def test_a_dataset_knows_what_was_stated(write):
+    path = write("x,y\n1,2\n3,4\n")
+    plain = pa.dataset.dataset(path, format="csv")
+    assert stream(plain).format == {}
+    own = pa.dataset.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=["3"]))
+    assert stream(pa.dataset.dataset(path, format=own)).format == {"na": ["3"]}

@@ -335,6 +335,7 @@ def test_counts_are_enough(rng, tmp_path):
         stored = dpmic.CountTable.from_bytes(table.to_bytes())
         for a, b in itertools.permutations(box, 2):
             held = dpmic.micc(a, b, data=frame, bounds=(box[a], box[b]), axes=axes)
+            assert dpmic.micc(a, b, data=frame, bounds=box, axes=axes) == held
             assert dpmic.micc(a, b, data=stored, axes=axes) == held
             assert dpmic.micc(a, b, data=stored) == held
 

@@ -3,7 +3,9 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv
 from sweeps import sweep
 
 import dpmic
@@ -152,3 +154,19 @@ def test_errors_are_picklable_value_errors(call):
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert (again.value, again.reason) == ("alpha = 2", "alpha must lie in (0, 1]")
+
+
+@pytest.mark.parametrize("statistic", [dpmic.micr, dpmic.micc])
+def test_bounds_can_be_given_by_name(statistic, tmp_path):
+    """As releases take them: in memory and counted, whatever the order, and others left out."""
+    frame = pa.table({"age": np.linspace(20, 90, 60), "dose": np.linspace(0, 9, 60) ** 2})
+    csv.write_csv(frame, tmp_path / "t.csv")
+    box = {"dose": (0, 100), "age": (0, 120), "other": (0, 1)}
+    for data in (frame, tmp_path / "t.csv"):
+        named = statistic("age", "dose", data=data, bounds=box)
+        assert named == statistic("age", "dose", data=data, bounds=((0, 120), (0, 100)))
+        with pytest.raises(dpmic.ParameterError, match="the bounds of 'dose' are missing"):
+            statistic("age", "dose", data=data, bounds={"age": (0, 120)})
+    with_text = frame.append_column("ward", pa.array(["a", "b"] * 30))
+    listed = statistic("ward", "age", data=with_text, bounds={**box, "ward": ["a", "b"]})
+    assert listed.bounds == (("a", "b"), (0, 120))

@@ -397,6 +397,27 @@ def test_text_that_is_no_result(result):
             dpmic.IndependenceTest.from_json(text)
 
 
+def test_columns_are_called_by_their_names():
+    x = np.random.default_rng(5).normal(size=(2, 50))
+    frame = pd.DataFrame({"age": x[0], "noise 2": x[1]})
+    options = {"permutations": 19, "rng": 1}
+    plain = dpmic.independence_test(frame["age"].to_numpy(), frame["noise 2"].to_numpy(), **options)
+    assert " x and y " in plain.headline()
+    for x, y, data in (frame["age"], frame["noise 2"], None), ("age", "noise 2", frame):
+        named = dpmic.independence_test(x, y, data=data, **options)
+        assert " age and noise 2 " in named.headline()
+        assert " age and noise 2 " in named._repr_html_()
+        assert " height and dose " in named.headline("height", "dose")
+        assert dpmic.IndependenceTest.from_json(named.to_json()).names == ("age", "noise 2")
+        assert named == plain
+    before = plain.to_dict()
+    del before["names"]  # of an older version
+    assert dpmic.IndependenceTest.from_dict(before) == plain
+    for wrong in (["x"], ["x", 1]):
+        with pytest.raises(dpmic.InputError):
+            dpmic.IndependenceTest.from_dict({**before, "names": wrong})
+
+
 def test_repr_and_html(result):
     value = f"{result.statistic:.4g}"
     assert repr(result) == f"IndependenceTest(TICe={value}, p = 0.001, n=200, 999 permutations)"

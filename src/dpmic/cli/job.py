@@ -79,7 +79,7 @@ def init(
 
 def _note_commas(dialect: Dialect, notes: Sequence[str]) -> None:
     """Mention decimal commas for a file separated by semicolons, going by its header alone."""
-    semicolons = dialect.sep == ";" or any("';'" in line for line in notes)
+    semicolons = dialect.sep == ";" or any("separated by ';'" in line for line in notes)
     if semicolons and dialect.decimal is None:
         _output.note('if the numbers have decimal commas, write decimal = "," below [data]')
 

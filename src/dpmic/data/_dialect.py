@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from dpmic.data._columns import MISSING, PLACEHOLDERS
 from dpmic.errors import Message, ParameterError, safe_repr
@@ -25,6 +26,7 @@ GAPS = PLACEHOLDERS | {"None", "na"}
 """Further spellings of a missing value in columns of numbers, booleans and dates."""
 
 PLAIN = "utf-8"
+PLAINLY_ENCODED = ("utf-8", "utf-8-sig", "ascii")
 LATIN = "cp1252"
 """Windows's superset of Latin-1."""
 
@@ -93,7 +95,7 @@ class Dialect:
         sep = {"tab": "\t", "\\t": "\t"}.get(self.sep or "", self.sep)
         object.__setattr__(self, "sep", sep)
         object.__setattr__(self, "na", (self.na,) if isinstance(self.na, str) else tuple(self.na))
-        if sep is not None and not _separates(sep):
+        if sep is not None and not separates(sep):
             reason = "the separator is one character, and not a letter, digit or quotation mark"
             raise ParameterError(f"sep = {safe_repr(sep)}", reason, "pass ';', ',', '|' or 'tab'")
         if self.decimal not in (None, *DECIMALS):
@@ -104,6 +106,36 @@ class Dialect:
             remedy = "pass 'utf-8', 'utf-16', 'cp1252' or another name that Python knows"
             raise ParameterError(f"encoding = {safe_repr(self.encoding)}", reason, remedy)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The given options that decide which records and values are read, for the query key.
+
+        ``sep`` and ``decimal`` are not among them: with a wrong one, columns are missing or values
+        are refused.
+
+        Examples
+        --------
+        >>> Dialect(sep=";", na=["unknown", "-9"]).facts
+        {'na': ['-9', 'unknown']}
+        >>> Dialect(encoding="utf-8").facts
+        {}
+        """
+        encoding = codecs.lookup(self.encoding or PLAIN).name
+        given = {
+            "na": sorted({text.strip() for text in self.na} - {""}),  # as they are compared
+            "sheet": self.sheet,
+            "encoding": None if encoding in PLAINLY_ENCODED else encoding,
+            "names": self.names and list(self.names),
+        }
+        usual = Dialect.__dataclass_fields__
+        others = ("quote", "escape", "numbered", "skip", "skip_after")
+        differ = {
+            name: getattr(self, name)
+            for name in others
+            if getattr(self, name) != usual[name].default
+        }
+        return {name: value for name, value in given.items() if value} | differ
+
     def refuse_all_but(self, understood: Sequence[str], kind: str) -> None:
         """Refuse options that this kind of file does not have."""
         for name in ("sep", "decimal", "encoding", "na", "sheet"):
@@ -112,11 +144,20 @@ class Dialect:
                 reason = f"{kind} files have no such option"
                 raise ParameterError(f"{name} = {safe_repr(given)}", reason, "leave it out")
 
-    def recognised(self, known: Dialect, usual: str) -> str:
-        """Describe what was recognised, if it differs from a plain text file."""
+    def recognised(self, known: Dialect, usual: str, declared: str | None = None) -> str:
+        """Describe what was recognised, if it differs from a plain text file.
+
+        ``declared`` is the separator that its first line names, as in ``sep=;``.
+        """
         words = []
-        if self.sep is None and known.sep not in (None, usual):
-            words.append(f"separated by {SEPARATORS[known.sep or usual]}")
+        sep = known.sep or usual
+        if declared is not None and self.sep is None:
+            words.append(f"separated by {_called(sep)}, as its first line says")
+        elif declared is not None and self.sep != declared:
+            stated = f"although its first line says {_called(declared)}"
+            words.append(f"separated by {_called(sep)}, {stated}")
+        elif self.sep is None and sep != usual:
+            words.append(f"separated by {_called(sep)}")
         if self.decimal is None and known.decimal == ",":
             words.append("decimal comma")
         if self.encoding is None and known.encoding not in (None, PLAIN):
@@ -124,8 +165,13 @@ class Dialect:
         return ", ".join(words)
 
 
-def _separates(sep: str) -> bool:
+def separates(sep: str) -> bool:
+    """Return whether a character can separate values."""
     return len(sep) == 1 and sep.isascii() and not sep.isalnum() and sep not in "\"'\r\n"
+
+
+def _called(sep: str) -> str:
+    return SEPARATORS.get(sep, safe_repr(sep))
 
 
 def _is_encoding(name: str) -> bool:

@@ -56,6 +56,8 @@ class TextFiles(LocalStream):
         Whether errors name one of several files, which private code must not repeat.
     public : bool
         Whether the first records may be used to recognise the format, and shown in errors.
+    format : mapping
+        As for all streams.
     labels, dates, private, typed, note
         As for :func:`open_file`.
     """
@@ -64,6 +66,7 @@ class TextFiles(LocalStream):
     once: bool = False
     several: bool = False
     public: bool = False
+    format: Mapping[str, Any] = field(default_factory=dict)
     labels: Sequence[str] = ()
     dates: Sequence[str] = ()
     private: bool = False
@@ -71,6 +74,7 @@ class TextFiles(LocalStream):
     note: Callable[[str], None] | None = None
     _begun: Text | Sheet | None = field(default=None, init=False)  # a file that is read only once
     _known: Dialect | None = field(default=None, init=False)  # the format of the first file
+    _declared: str | None = field(default=None, init=False)  # the separator in its first line
     _decimal: str | None = field(default=None, init=False)
 
     @cached_property
@@ -82,7 +86,7 @@ class TextFiles(LocalStream):
             with first.open() as source:
                 text = self._text(first, source)
             self._begun = text if self.once else None
-            self._known = text.dialect
+            self._known, self._declared = text.dialect, text.declared
             return text.names
 
         found = attempted(header, *first.context)
@@ -169,7 +173,7 @@ class TextFiles(LocalStream):
         if self.note is None or known is None:
             return
         known = replace(known, decimal=self._decimal or known.decimal)
-        if words := first.dialect.recognised(known, first.usual):
+        if words := first.dialect.recognised(known, first.usual, self._declared):
             self.note(f"read {first.place} as: {words}")
         self.note = None
 

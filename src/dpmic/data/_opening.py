@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -19,7 +20,7 @@ from dpmic.data._kinds import Dates
 from dpmic.data._proprietary import READERS, Sheet, StatisticalFiles, workbook
 from dpmic.data._reader import STDIN
 from dpmic.data._streams import LocalStream, Tell, attempted
-from dpmic.data._tables import position
+from dpmic.data._tables import position, with_format
 from dpmic.data._text import without
 from dpmic.errors import InputError, UnreadableError
 
@@ -111,6 +112,7 @@ def open_file(
             raise InputError(path, "there is no such file", "check the name and the folder")
         rows = _opened([path], dialect, **options)
         rows.private = private
+    rows.format = dialect.facts
     if tell is not None:
         rows.tell = tell
         if isinstance(rows, Files | StatisticalFiles):
@@ -189,7 +191,8 @@ def load(
         table = pa.concat_tables(tables, promote_options="default")  # batches can be all nulls
         if options.get("typed") and isinstance(rows, TextFiles):
             table = _without_placeholders(table)
-        return _with_dates(table, options.get("dates", ()), name, private)
+        table = _with_dates(table, options.get("dates", ()), name, private)
+        return with_format(table, rows.format)
     # pyarrow's message may show a value. Raised here, the error has no such context either.
     raise InputError(name, "it cannot be read", "check that it is a valid file of its kind")
 
@@ -303,6 +306,8 @@ def _text_dataset(dataset: Any, public: bool) -> TextFiles | None:
     """Return the text files of a dataset, or None for other files or a dataset with a filter."""
     if not holds_text(dataset):
         return None
+    from pyarrow import csv
+
     try:
         fragments = list(dataset.get_fragments())
     except ValueError:
@@ -325,7 +330,9 @@ def _text_dataset(dataset: Any, public: bool) -> TextFiles | None:
         TextFile(own.path, own.open, dialect, {k: str(v) for k, v in folders_of(own).items()})
         for own in fragments
     ]
-    return TextFiles(files, several=True, public=public) if files else None
+    usual = convert.null_values == csv.ConvertOptions().null_values
+    stated = replace(dialect, na=()) if usual else dialect
+    return TextFiles(files, several=True, public=public, format=stated.facts) if files else None
 
 
 def _files(path: str, private: bool) -> list[str]:

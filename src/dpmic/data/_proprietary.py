@@ -62,7 +62,7 @@ class Sheet:
         public: bool,
         several: bool,
     ) -> None:
-        self.dialect = dialect
+        self.dialect, self.declared = dialect, None
         self._place = place
         self._public = public
         self._kind = UnreadableError if several else InputError

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from dpmic.data._dialect import (
     LATIN,
     PLAIN,
+    PLAINLY_ENCODED,
     SAMPLE,
     SEPARATORS,
     Dialect,
@@ -25,6 +26,7 @@ from dpmic.data._dialect import (
     is_escaped,
     option_of,
     records_of,
+    separates,
     separator_of,
     separators_in,
 )
@@ -39,6 +41,9 @@ BLOCK = 2**20
 
 LONGEST_RECORD = 2**22
 """The most bytes of a record; a misplaced quotation mark makes a very long one."""
+
+DECLARATION = re.compile(rb"sep=([^\r\n])(?:\r\n|\r|\n|\Z)")
+"""A first line that names the separator, as Excel reads and some programs write it."""
 
 BINARY = {
     b"PAR1": "rename it to .parquet",
@@ -70,6 +75,11 @@ class Text:
         and the first line, which is a record if the header is missing.
     several : bool
         Whether it is one of several files; private code must not reveal which one.
+
+    Attributes
+    ----------
+    declared : str or None
+        The separator that the first line names, as in ``sep=;``. That line is not the header.
     """
 
     def __init__(
@@ -95,6 +105,7 @@ class Text:
         self.dialect = replace(dialect, encoding=encoding)
         self._begin = self._decoded(begin).removeprefix(codecs.BOM_UTF8)
         self._refuse_zero_bytes()
+        self.declared = self._take_declaration()
         if dialect.skip:
             lines = self._begin.splitlines(keepends=True)
             self._begin = b"".join(lines[dialect.skip :])
@@ -201,6 +212,21 @@ class Text:
                 "if it is UTF-16 without a byte-order mark, pass "
                 + option_of("encoding", "utf-16-le"),
             )
+
+    def _take_declaration(self) -> str | None:
+        """Remove a first line ``sep=;``, by which Excel names the separator, and return that.
+
+        It declares the format and is not a record, so private code may use it, too. The caller's
+        separator wins. Where the caller describes the first lines, it is left alone.
+        """
+        dialect, found = self.dialect, DECLARATION.match(self._begin)
+        described = dialect.names is not None or dialect.numbered or dialect.skip
+        declared = None if found is None or described else found[1].decode("latin-1")
+        if found is None or declared is None or not separates(declared):
+            return None
+        self._begin = self._begin[found.end() :]
+        self.dialect = replace(dialect, sep=dialect.sep or declared)
+        return declared
 
     @property
     def _newline(self) -> bytes:
@@ -417,7 +443,7 @@ class Text:
 
 
 def _is_plain(encoding: str | None) -> bool:
-    return codecs.lookup(encoding or PLAIN).name in ("ascii", "utf-8", "utf-8-sig")
+    return codecs.lookup(encoding or PLAIN).name in PLAINLY_ENCODED
 
 
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:

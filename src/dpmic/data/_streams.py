@@ -7,7 +7,8 @@ import copy
 import itertools
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
@@ -46,10 +47,13 @@ class Stream(ABC):
         Whether the rows can be read only once.
     here : bool
         Whether they are read in this process, as one part.
+    format : mapping
+        The caller's options about the file that decide which records and values are read.
     """
 
     once: bool = False
     here: bool = False
+    format: Mapping[str, Any] = MappingProxyType({})
 
     @property
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
 from collections import Counter
@@ -37,6 +38,9 @@ from dpmic.errors import (
 
 Missing = Literal["raise", "drop"]
 Domains = tuple[Domain | None, Domain | None]
+
+FORMAT = b"dpmic.format"
+"""The key of an Arrow table's metadata that holds how it was read."""
 
 _LABELS = (int, np.integer, tuple)  # pandas's labels of columns, besides text
 
@@ -74,12 +78,14 @@ class Pair:
 class Source:
     """Columns in memory that were found but not yet read, with their names.
 
-    ``named`` says whether the names are the columns' own.
+    ``named`` says whether the names are the columns' own; ``format`` is how they were read from a
+    file, as for streams.
     """
 
     columns: tuple[Any, ...] = field(repr=False)
     names: tuple[str, ...]
     named: bool
+    format: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def n(self) -> int:
@@ -111,7 +117,8 @@ def find(*columns: Any, data: Any = None, roles: Sequence[str] = ("x", "y")) -> 
         texts = list(map(str, labels))
         for label in picked:
             check_unique(str(label), texts.count(str(label)))  # 1 and "1" have the same name
-        return Source(tuple(frame[label] for label in picked), tuple(map(str, picked)), True)
+        named = tuple(frame[label] for label in picked), tuple(map(str, picked))
+        return Source(*named, True, _format_of(frame))
     names = [series_name(values) for values in columns]
     called = (name or role for name, role in zip(names, roles, strict=True))
     return Source(columns, tuple(called), all(names))
@@ -138,7 +145,8 @@ def find_all(data: Any, single: str | None = None) -> Source:
         raise InputError("the table", "it has no columns", "pass a table with columns")
     for name, count in Counter(map(str, labels)).items():
         check_unique(name, count)
-    return Source(tuple(frame[label] for label in labels), tuple(map(str, labels)), True)
+    named = tuple(frame[label] for label in labels), tuple(map(str, labels))
+    return Source(*named, True, _format_of(frame))
 
 
 def refuse_single(names: tuple[str, ...]) -> None:
@@ -353,6 +361,22 @@ def _open(
         remedy = "collect them first: .collect(), .compute(), .toPandas() or .arrow()"
         raise InputError(what, "its rows are not computed yet", remedy)
     raise InputError(what, "this is not a frame", remedy)
+
+
+def with_format(table: Any, facts: Mapping[str, Any]) -> Any:
+    """Return an Arrow table that remembers how it was read from a file, if that was stated."""
+    known = dict(table.schema.metadata or {})
+    known.pop(FORMAT, None)  # of a Parquet file that was written from such a table
+    if facts:
+        known[FORMAT] = json.dumps(facts)
+    return table.replace_schema_metadata(known)
+
+
+def _format_of(frame: Any) -> dict[str, Any]:
+    """Return what :func:`with_format` stored in a table."""
+    pyarrow = sys.modules.get("pyarrow")
+    known = isinstance(frame, pyarrow.Table) and frame.schema.metadata if pyarrow else None
+    return dict(json.loads(known[FORMAT])) if known and FORMAT in known else {}
 
 
 def _pick(labels: list[Hashable], wanted: Any, role: str) -> Any:

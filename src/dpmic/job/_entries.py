@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import datetime
 import json
+import math
 import re
 import tomllib
 import unicodedata
@@ -259,6 +260,18 @@ class Entries:
         key = ".".join(map(key_of, place))
         line = self.lines.get(place)
         self.problems.append(EntryError(shown or key, reason, remedy, key, line))
+
+    def place_of(self, problem: DpmicError) -> float:
+        """Return where in the file a problem stands, to sort by.
+
+        A missing key stands where its table begins, and a problem of the data where they are named.
+        """
+        place: tuple[str, ...] = ("data", "file")
+        if isinstance(problem, EntryError):
+            if problem.line is not None:
+                return problem.line
+            place = (problem.key.partition(".")[0],)
+        return self.lines.get(place, math.inf)
 
     def _read_table(self, table: str, entries: Mapping[str, Any]) -> None:
         for key, value in entries.items():

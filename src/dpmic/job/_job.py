@@ -11,7 +11,7 @@ from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
 from dpmic.data import Dialect, header, is_table, load, position
-from dpmic.errors import DpmicError, InputError, ParameterError
+from dpmic.errors import DpmicError, InputError, ParameterError, safe_repr
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
 from dpmic.privacy import independence, pairwise, plan, release, screen
@@ -32,6 +32,10 @@ UNIT_INTERVAL = (0.0, 1.0)
 
 GAPS = 0.25
 """In made-up columns, the share of missing values among records that may be incomplete."""
+
+
+MOST_NAMED = 5
+"""The most columns of a table that an error lists."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,13 +181,12 @@ class Job:
     # Problems
 
     def check(self) -> tuple[DpmicError, ...]:
-        """Return everything that is missing or wrong, with line numbers and remedies.
+        """Return everything that is missing or wrong, in the order of the file, with remedies.
 
         Reads the header of the data file, but no record.
         """
         found = (*self.entries.problems, *self._in_file(), *self._in_ledger())
-        # The person first: that column then needs no line of its own.
-        return tuple(sorted(found, key=lambda problem: not _is_person(problem)))
+        return tuple(sorted(found, key=self.entries.place_of))
 
     def refuse(self, problems: Sequence[DpmicError]) -> None:
         """Raise one error that lists all problems, if there are any."""
@@ -195,7 +198,7 @@ class Job:
             raise ParameterError(str(self.path), reason, f"correct them:\n  {listed}")
 
     def _in_file(self) -> Iterator[DpmicError]:
-        """Yield a problem for each column that the header lacks or has twice."""
+        """Yield a problem for each column that the header lacks, or has twice if it is used."""
         file = self.at("data", "file")
         if file is None:
             return
@@ -205,7 +208,10 @@ class Job:
         except DpmicError as error:
             yield error
             return
-        for name in self.variables if person is None else [*self.variables, person]:
+        wanted = self.variables if person is None else [*self.variables, person]
+        idle = [name for name in self.entries.columns if name not in {*wanted, *names}]
+        forgotten = self._not_mentioned(names)
+        for name in [*idle, *wanted]:
             try:
                 position(name, names, "column")
             except InputError as error:
@@ -215,7 +221,22 @@ class Job:
                 remedy = error.remedy
                 if name == person:
                     remedy += " (the column that identifies people needs no line below [columns])"
+                if name not in names:  # said once
+                    remedy, forgotten = remedy + forgotten, ""
                 yield EntryError(value, error.reason, remedy, ".".join(key), line)
+
+    def _not_mentioned(self, names: Sequence[str]) -> str:
+        """Return which columns of the table the job leaves out, since one may be meant.
+
+        A first line may be a record. One with two of the names in the job is a header.
+        """
+        mentioned = {*self.entries.columns, self.get("privacy", "person")}
+        left = [name for name in dict.fromkeys(names) if name not in mentioned and name.strip()]
+        if not left or len(mentioned.intersection(names)) < 2:
+            return ""
+        others = f" and {len(left) - MOST_NAMED} others" if len(left) > MOST_NAMED else ""
+        listed = ", ".join(map(safe_repr, left[:MOST_NAMED])) + others
+        return f". The job does not mention column{'s' * (len(left) > 1)} {listed} of the table"
 
     def _in_ledger(self) -> Iterator[DpmicError]:
         """Yield a problem if the ledger does not exist: a typo must not create another budget."""
@@ -419,11 +440,6 @@ class Job:
 
     def __repr__(self) -> str:
         return f"Job({str(self.path)!r}: {self.ask})"
-
-
-def _is_person(problem: DpmicError) -> bool:
-    """Return whether a problem is about the column that identifies people."""
-    return isinstance(problem, EntryError) and problem.key == ".".join(_rules.UNIT)
 
 
 def _no_toml(path: str | os.PathLike[str], error: ValueError, text: str = "") -> InputError:

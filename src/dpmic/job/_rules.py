@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from dpmic import _validate
@@ -32,10 +31,10 @@ OFF = "put # before the line"
 
 
 def apply(entries: Entries) -> None:
-    """Apply every rule and sort the problems by line."""
+    """Apply every rule and sort the problems as the file is written."""
     for rule in (_data, _unit, _price, _question, _columns, _pairs, _gaps, _groups, _shown, _open):
         rule(entries)
-    entries.problems.sort(key=lambda problem: problem.line or math.inf)
+    entries.problems.sort(key=entries.place_of)
 
 
 def is_about_unit(problem: DpmicError) -> bool:

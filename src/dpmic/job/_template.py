@@ -157,7 +157,7 @@ def _shown(name: str) -> str:
 
 
 def _lines(names: Sequence[str]) -> list[str]:
-    """Return a line per column; columns that share a name are ignored."""
+    """Return a line per column; columns that share a name, or have none, are ignored."""
     counts = Counter(names)
     widths = [len(key_of(name)) for name in counts]
     width = max([0, *(width for width in widths if width <= WIDEST)])
@@ -166,6 +166,8 @@ def _lines(names: Sequence[str]) -> list[str]:
         key = key_of(name).ljust(width)
         if count > 1:
             lines.append(f'{key} = "{IGNORE}"  # {count} columns have this name\n')
+        elif not name.strip():  # a separator ends every line
+            lines.append(f'{key} = "{IGNORE}"  # this column has no name\n')
         else:
             lines.append(f'{key} = "{TO_FILL_IN}"\n')
     return lines

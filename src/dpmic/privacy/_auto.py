@@ -7,7 +7,7 @@ is nowhere in the present table. Beyond 2^31 - 1 records it is MICr.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from dpmic.privacy._laplace import CappedLaplace, MICeLaplace, MICrLaplace
 from dpmic.privacy._mechanism import Mechanism
 from dpmic.privacy.query import TERMS, Terms
 from dpmic.privacy.sensitivity import MAX_CAPPED_N
+from dpmic.statistics import sources
 from dpmic.statistics.fixed_grids import CappedGrids
 from dpmic.statistics.sources import Counting, Found
 
@@ -142,19 +143,6 @@ def _of_table(source: Found | Records, own: Set[str]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name in own}
 
 
-def in_order(bounds: Any, source: Found | Records, *, nominal: bool = True) -> Any:
-    """Return bounds that are given by name in the order x, y.
-
-    ``nominal`` says whether the call takes categories instead.
-    """
-    if not isinstance(bounds, Mapping) or isinstance(source, Records):
-        return bounds
-    names = source.names
-    for name in names:
-        if name not in bounds:
-            raise ParameterError(
-                f"bounds of {', '.join(map(safe_repr, bounds))}",
-                f"the bounds of {safe_repr(name)} are missing",
-                with_code("give bounds for both columns" + (LISTED if nominal else "")),
-            )
-    return tuple(bounds[name] for name in names)
+def in_order(bounds: Any, source: Found | Records) -> Any:
+    """Return bounds that are given by name in the order x, y."""
+    return bounds if isinstance(source, Records) else sources.in_order(bounds, source.names, LISTED)

@@ -23,11 +23,11 @@ from dpmic.data import Pair, Source
 from dpmic.errors import InputError
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import noise
-from dpmic.privacy._auto import in_order
 from dpmic.privacy._guards import private, private_pair, refused_to_drop
 from dpmic.privacy.ledger import Ledger
 from dpmic.privacy.query import Query, Terms
 from dpmic.results import IndependenceRelease
+from dpmic.statistics import sources
 
 __all__ = ["IndependenceQuery", "RankTables", "prepare", "release_test"]
 
@@ -119,7 +119,7 @@ def prepare(
     """Prepare the query for a test, from public facts alone."""
     repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, person, _ = terms.columns(x, y, data=data)
-    domains = None if bounds is None else _validate.bounds(in_order(bounds, source, nominal=False))
+    domains = None if bounds is None else _validate.bounds(sources.in_order(bounds, source.names))
     terms.gaps.check(source.names, domains or (None, None))
     tables = RankTables.planned(source.n, terms.epsilon)
     return IndependenceQuery(

@@ -335,6 +335,8 @@ class Query(ABC, Generic[Result]):
             "name": self.terms.name,
             "columns": self.source.names,
             "n": self.n,
+            # what else counts as missing, for example; absent if nothing was stated
+            **({"format": self.source.format} if self.source.format else {}),
         }
         return json.dumps(public, sort_keys=True)
 

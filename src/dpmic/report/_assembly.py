@@ -268,8 +268,9 @@ def spending(result: Published, ledger: Budget | None) -> Part:
     )
     if result.replayed is not None:
         note = (
-            f"A ledger gave this answer before: it was drawn on {result.drawn_on} for the "
-            f"dataset {result.dataset}. Showing it again cost nothing."
+            f"This is the ledger's stored answer of {result.drawn_on} for the dataset "
+            f"{result.dataset}, and showing it again cost nothing; changed data needs a new "
+            "dataset name."
         )
     elif ledger is not None:
         note = "What was spent so far includes this result."

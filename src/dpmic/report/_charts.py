@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic._format import format_value
 from dpmic.data import Pair, Variable
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
@@ -307,11 +308,11 @@ def _number(value: float) -> str:
 
     Examples
     --------
-    >>> _number(20000.0), _number(0.1 + 0.2), _number(1.5e12), _number(0.0)
-    ('20,000', '0.3', '1.5e+12', '0')
+    >>> _number(20000.0), _number(1950.0), _number(0.1 + 0.2), _number(1.5e12), _number(0.0)
+    ('20,000', '1950', '0.3', '1.5e+12', '0')
     """
     if value == 0 or 1e-4 <= abs(value) < 1e7:
-        return f"{value:,.10g}"
+        return format_value(value, 10)
     return f"{value:.4g}"
 
 

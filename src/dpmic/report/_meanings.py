@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpmic._format import format_value
 from dpmic.results import Published
 
 KEY = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
@@ -65,7 +66,7 @@ def _domain(own: Any) -> str:
 
 
 def _written(value: object) -> str:
-    return f"{value:,.12g}" if isinstance(value, int | float) else str(value)
+    return format_value(value) if isinstance(value, int | float) else str(value)
 
 
 def _remarks(job: str | None) -> dict[str, str]:

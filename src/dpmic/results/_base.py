@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic._format import format_value
 from dpmic._validate import moment
 from dpmic.errors import InputError
 
@@ -219,7 +220,7 @@ def _html_cells(fact: Fact, wide: bool) -> str:
 
 def _written(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:,.12g}"
+        return format_value(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         texts = [member for member in value if isinstance(member, str)]
         ends = len(value) == 2 and all(moment(member) is not None for member in texts)

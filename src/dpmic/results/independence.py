@@ -37,6 +37,8 @@ class IndependenceTest(Result):
         The most cells in a grid, and master parts for each part.
     null : ndarray
         The statistic of each permutation. Read-only.
+    names : (str, str)
+        What the columns are called; "x" and "y" if they have no names.
     """
 
     statistic: float
@@ -45,6 +47,7 @@ class IndependenceTest(Result):
     B: float
     c: float = field(metadata=INFINITE)
     null: NDArray[np.float64] = field(metadata=NUMBERS)
+    names: tuple[str, str] = field(default=("x", "y"), compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,6 +57,9 @@ class IndependenceTest(Result):
             raise InputError(
                 "this test", "its numbers are not those of a test", "pass what was computed"
             )
+
+    def _sound(self) -> bool:
+        return len(self.names) == 2 and all(isinstance(name, str) for name in self.names)
 
     @property
     def permutations(self) -> int:
@@ -66,9 +72,9 @@ class IndependenceTest(Result):
 
         return null(self, ax)
 
-    def headline(self, x: str = "x", y: str = "y") -> str:
-        """Return what the test shows of columns that are called x and y, in a sentence."""
-        return evidence(x, y, self.pvalue)
+    def headline(self, x: str | None = None, y: str | None = None) -> str:
+        """Return what the test shows of two columns, by their own or other names, in a sentence."""
+        return evidence(x or self.names[0], y or self.names[1], self.pvalue)
 
     def facts(self) -> list[Fact]:
         """Return the p-value and what it comes from."""

@@ -151,11 +151,12 @@ def micr(
     ----------
     x, y : array-like or str
         Two columns of at least 4 finite numbers, or their names in ``data``.
-    bounds : ((x0, x1), (y0, y1))
-        The possible ranges of x and y, on which grids are drawn. Values outside are clamped; a
-        value on a cut belongs to the cell above it, and the upper bound to the last cell. For a
-        nominal column list its categories instead: ``((0, 120), ["a", "b"])``; other values count
-        as missing unless "other" is listed.
+    bounds : ((x0, x1), (y0, y1)) or mapping
+        The possible ranges of x and y, on which grids are drawn; or by the names of the columns,
+        ``{"age": (0, 120), "dose": (0, 400)}``. Values outside are clamped; a value on a cut
+        belongs to the cell above it, and the upper bound to the last cell. For a nominal column
+        list its categories instead: ``((0, 120), ["a", "b"])``; other values count as missing
+        unless "other" is listed.
     data : frame, path, stream or CountTable, optional
         The table with columns named ``x`` and ``y``: a frame in memory, or rows that are counted
         in one pass and never held (a Parquet or CSV file, a pyarrow dataset, an iterator of record
@@ -182,7 +183,7 @@ def micr(
     if isinstance(source, Counting):
         limits, box, search = _counted_pair(source, bounds, method, missing)
     else:
-        box = _validate.domains(bounds)
+        box = _validate.domains(sources.in_order(bounds, source.names))
         columns = pair(x, y, data=data, missing=missing, domains=box)
         limits = method.limits(columns.x.size)
         search = Search.by_range(columns.x, columns.y, box, limits)
@@ -237,7 +238,7 @@ def micc(
     x: Any,
     y: Any,
     *,
-    bounds: Bounds | None = None,
+    bounds: Any = None,
     data: Any = None,
     cap: float = 5,
     axes: Axes | None = None,
@@ -254,10 +255,10 @@ def micc(
     ----------
     x, y : array-like or str
         Two columns of at least 4 finite numbers, or their names in ``data``.
-    bounds : ((x0, x1), (y0, y1))
-        The possible ranges of x and y, on which grids are drawn. They can be generous; values
-        outside are clamped. For a nominal column list its categories:
-        ``((0, 120), ["a", "b"])``.
+    bounds : ((x0, x1), (y0, y1)) or mapping
+        The possible ranges of x and y, on which grids are drawn; or by the names of the columns, as
+        for :func:`micr`. They can be generous; values outside are clamped. For a nominal column
+        list its categories: ``((0, 120), ["a", "b"])``.
     data : frame, path, stream or CountTable, optional
         The table with columns named ``x`` and ``y``, as for :func:`micr`.
     cap : float
@@ -293,7 +294,7 @@ def micc(
         n, counts, swapped = table.counts(*source.names)
         box, tables = ends, family.tabulated(counts, ends, swapped=swapped)
     else:
-        box = _validate.domains(bounds)
+        box = _validate.domains(sources.in_order(bounds, source.names))
         columns = pair(x, y, data=data, missing=missing, domains=box)
         binned = [
             capped.CappedColumn.of(values, own, scales)
@@ -420,8 +421,7 @@ def _counted_pair(
 
 def _counted_box(source: Counting, bounds: Any) -> Bounds:
     """Return the given bounds, or those of a count table."""
-    own = source.bounds(bounds)
-    return _validate.bounds(own if own is bounds else [own[name] for name in source.names])
+    return _validate.bounds(sources.in_order(source.bounds(bounds), source.names))
 
 
 def count_records(source: Counting, intervals: Any, family: Family, missing: Missing) -> CountTable:

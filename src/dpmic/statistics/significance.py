@@ -295,4 +295,5 @@ def independence_test(
         B=limits.B,
         c=limits.c,
         null=drawn,
+        names=columns.names,
     )

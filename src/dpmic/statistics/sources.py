@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -14,12 +14,12 @@ from dpmic._validate import Bounds, Interval
 from dpmic.data import Batch, Source, Stream, position, stream
 from dpmic.data import find as find_columns
 from dpmic.data import find_all as find_all_columns
-from dpmic.errors import InputError, ParameterError, with_code
+from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.statistics.count_table import CountTable, count, read
 from dpmic.statistics.fixed_grids import Family, Grids
 from dpmic.statistics.records import cell_counts
 
-__all__ = ["Counting", "Found", "counting", "find", "find_all"]
+__all__ = ["Counting", "Found", "counting", "find", "find_all", "in_order"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,11 @@ class Counting:
                 "pass B and c, or data that can be read again",
             )
         return self.data.count()
+
+    @property
+    def format(self) -> Mapping[str, Any]:
+        """How the rows are read from a file, as far as the caller said; a count table forgets."""
+        return {} if isinstance(self.data, CountTable) else self.data.format
 
     @property
     def grids(self) -> Grids | None:
@@ -132,6 +137,23 @@ def counting(data: Any, *, public: bool = False) -> Counting | None:
         return Counting(data, data.names)
     rows = None if data is None else stream(data, public=public)
     return None if rows is None else Counting(rows, rows.names)
+
+
+def in_order(bounds: Any, names: Sequence[str], otherwise: str = "") -> Any:
+    """Return bounds that are given by name in the order of two columns.
+
+    ``otherwise`` is what the caller may give instead, for the error.
+    """
+    if not isinstance(bounds, Mapping):
+        return bounds
+    for name in names:
+        if name not in bounds:
+            raise ParameterError(
+                f"bounds of {', '.join(map(safe_repr, bounds))}",
+                f"the bounds of {safe_repr(name)} are missing",
+                with_code("give bounds for both columns" + otherwise),
+            )
+    return tuple(bounds[name] for name in names)
 
 
 def _histogram(
