@@ -95,7 +95,7 @@ def agreement():
 
 
 def pvalues(permutations=199, seed=1):
-    """p-values against the CPU's counts of the same permuted tables; how many are small by chance."""
+    """p-values against the CPU's counts of the same permuted tables, and how many are small."""
     rng, found = np.random.default_rng(20), {"pairs": 0, "too small": 0, "too large": 0}
     plan = PermutationPlan.of(permutations, seed, pooled=False)
     options = {"pvalues": True, "device": "cuda"}
