@@ -384,7 +384,7 @@ def _score(
     try:
         return _saved(work, threads, out, rng, qvalues)
     except GpuError as error:
-        # A file that the GPU has begun is left for it: numbers of one file are of one device.
+        # A file that the GPU has begun is left for it: the CPU's numbers are a little different.
         if not work.device.optional or (out is not None and begun(out)):
             raise
         device = in_place_of_gpu(error.reason)
