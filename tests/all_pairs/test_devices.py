@@ -6,7 +6,7 @@ import pytest
 from gpu_stand_in import StandIn
 
 import dpmic
-from dpmic.all_pairs import devices
+from dpmic.all_pairs import devices, work
 from dpmic.all_pairs import pairwise as module
 from dpmic.all_pairs.devices import Gpu
 from dpmic.errors import DependencyError, DpmicError, ParameterError
@@ -100,6 +100,18 @@ def test_what_was_interrupted_is_taken_up(gpu, monkeypatch, tmp_path):
     assert np.allclose(found.mic, dpmic.pairwise(x).mic, atol=1e-6)
 
 
+def test_files_with_the_first_pvalues_of_a_gpu_are_refused(gpu, monkeypatch, tmp_path):
+    x, out, options = table(40, 5), tmp_path / "mic.parquet", {"device": "cuda", "rng": 1}
+    options |= {"pvalues": True, "permutations": 9, "out": out}
+    with monkeypatch.context() as before:
+        before.setattr(module, "_stamp", lambda work: {"device": "cuda"})
+        dpmic.pairwise(x, **options)
+    with pytest.raises(ParameterError, match="instead of 'cuda, corrected p-values'"):
+        dpmic.pairwise(x, **options)
+    out.unlink()
+    assert np.array_equal(dpmic.pairwise(x, **options).mic, dpmic.pairwise(x, **options).mic)
+
+
 def test_pvalues_share_permutations(gpu):
     x = table(40, 5)
     options = {"pvalues": True, "permutations": 99, "rng": 1}
@@ -113,6 +125,75 @@ def test_memory_that_is_full_is_said(gpu):
     gpu.memory = 10
     with pytest.raises(DpmicError, match="memory of the GPU is full.*device='cpu'"):
         dpmic.pairwise(table(), device="cuda")
+
+
+def test_auto_is_the_cpu_where_the_gpu_fails(gpu, monkeypatch, capsys, tmp_path):
+    x, out = table(), tmp_path / "mic.parquet"
+    gpu.memory = 10
+    found = dpmic.pairwise(x, device="auto", out=out)
+    said = "dpmic: the memory of the GPU is full (out of memory allocating); using the CPU\n"
+    assert capsys.readouterr().err == said
+    assert np.array_equal(found.mic, dpmic.pairwise(x, out=out).mic)
+
+    def failed(*_):
+        raise RuntimeError("CUDA_ERROR_UNKNOWN: unknown error\nmore")
+
+    gpu.memory = 2**30
+    monkeypatch.setattr(StandIn, "largest", failed)
+    with pytest.raises(DpmicError, match=r"the GPU failed \(CUDA_ERROR_UNKNOWN: unknown error\)"):
+        dpmic.pairwise(x, device="cuda")
+    assert np.array_equal(dpmic.pairwise(x, device="auto").mic, found.mic)
+
+
+def test_auto_does_not_mix_devices_in_a_file(gpu, monkeypatch, tmp_path):
+    monkeypatch.setattr(Gpu, "tile", 3)
+    x, out = table(), tmp_path / "mic.parquet"
+    load = StandIn.load
+
+    def loaded(self, cut):
+        self.memory = 2**30 if self.loads < 2 else 10
+        return load(self, cut)
+
+    monkeypatch.setattr(StandIn, "load", loaded)
+    with pytest.raises(DpmicError, match="memory of the GPU is full"):
+        dpmic.pairwise(x, device="auto", workers=1, out=out)
+    monkeypatch.setattr(StandIn, "load", load)
+    gpu.memory = 2**30
+    found = dpmic.pairwise(x, device="auto", out=out)
+    assert np.array_equal(found.mic, dpmic.pairwise(x, device="cuda").mic)
+
+
+def threads(monkeypatch):
+    """Return the numbers of threads that pieces are shared among."""
+    used, shared = [], work._by_threads
+
+    def counted(pieces, threads, most):
+        used.append(threads)
+        return shared(pieces, threads, most)
+
+    monkeypatch.setattr(work, "_by_threads", counted)
+    return used
+
+
+def test_the_cpu_has_all_its_threads(gpu, monkeypatch, tmp_path):
+    used, out, x = threads(monkeypatch), tmp_path / "mic.parquet", table()
+    dpmic.pairwise(x, device="auto")
+    x[3, 5] = np.nan
+    mixed = dpmic.pairwise(x, missing="drop", device="auto")
+    assert used == [work.STREAMS, work.STREAMS, None]
+    assert np.allclose(mixed.mic, dpmic.pairwise(x, missing="drop").mic, atol=1e-6)
+    used.clear()
+    x[3] = np.nan
+    dpmic.pairwise(x, missing="drop", device="auto", out=out)
+    dpmic.pairwise(x, missing="drop", out=out)  # the file is not a GPU's
+    assert used == [None, None]
+
+
+def test_mic_is_the_cpus(gpu, monkeypatch, tmp_path):
+    monkeypatch.setattr(gpu, "problem", lambda: pytest.fail("nobody needs to know"))
+    x, out = table()[:, :4], tmp_path / "mic.parquet"
+    dpmic.pairwise(x, statistic="mic", device="auto", out=out)
+    assert dpmic.pairwise(x, statistic="mic", out=out).mic.size == 6
 
 
 def test_without_a_gpu(monkeypatch, capsys):

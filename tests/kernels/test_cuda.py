@@ -1,22 +1,29 @@
-"""The kernel of a GPU: its sizes anywhere, its source where nvcc is, its numbers where a GPU is."""
+"""The kernel of a GPU: its sizes, and its numbers on an emulated GPU and where there is one."""
 
 import math
 import shutil
 import subprocess
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from emulated_cuda import MEMORY, cupy, emulate, launched, needs_compiler
 from sweeps import sweep
 
 import dpmic
 from dpmic._kernels import cuda
 from dpmic._validate import Limits
+from dpmic.all_pairs.devices import SLACK, Draws
+from dpmic.all_pairs.significance import PermutationPlan
+from dpmic.errors import DependencyError
 from dpmic.statistics.grids import MassAxis, steps
 from dpmic.statistics.records import CutAxes
 
 PROBLEM = cuda.problem()
 needs_gpu = pytest.mark.skipif(PROBLEM is not None, reason=f"needs a GPU: {PROBLEM}")
 SMALL, LARGE = 48 * 1024, 227 * 1024  # bytes of shared memory of some GPUs
+OFF = 2e-6  # the most by which a float32 MIC may be off, and each entry of a float32 TIC
 
 
 def sizes(n, memory, c=15, master="reshef"):
@@ -57,22 +64,150 @@ def test_the_source_compiles(tmp_path, part):
         subprocess.run(["nvcc", *options, *target], check=True)
 
 
+@pytest.fixture
+def emulated(monkeypatch):
+    """Use an emulated GPU; call it for another size of shared memory."""
+    emulate(monkeypatch)
+    return partial(emulate, monkeypatch)
+
+
+def table(n, m=5):
+    """Columns with a relation, ties and one value."""
+    x = np.random.default_rng(n).normal(size=(n, m))
+    x[:, 1], x[:, 2], x[:, 3] = x[:, 0] ** 2, np.round(x[:, 0]), 0
+    return x
+
+
+def check_scores(x, **options):
+    """Compare all that a GPU computes of a table with the CPU."""
+    theirs = dpmic.pairwise(x, tic=True, **options)
+    total = dpmic.pairwise(x, tic=True, device="cuda", **options)
+    fast = dpmic.pairwise(x, device="cuda", **options)
+    assert np.abs(fast.mic - theirs.mic).max() < OFF
+    assert np.abs(total.mic - theirs.mic).max() < OFF
+    assert np.abs(total.tic - theirs.tic).max() < OFF * max(theirs.tic.max(), 1)
+    exact = dpmic.pairwise(x, device="cuda", exact=True, **options)
+    assert np.array_equal(exact.mic, theirs.mic)
+
+
+def check_pvalues(x, y, permutations=40, seed=1):
+    """Count the permuted tables that reach the observed TIC, and compare with a GPU's p-values."""
+    plan = PermutationPlan.of(permutations, seed, pooled=False)
+    orders = [np.arange(len(x)), *Draws(permutations, plan.seed).orders(len(x))]
+    observed, *null = (dpmic.cross(x, y[own], tic=True, B=9, c=5).tic for own in orders)
+    found = dpmic.cross(x, y, pvalues=True, permutations=permutations, rng=seed, device="cuda")
+    least, most = (
+        (1 + np.sum(null >= observed - slack, axis=0)) / (1 + permutations)
+        for slack in (1e-12, 2 * 8 * SLACK)  # of at most 8 entries
+    )
+    assert np.all(least <= found.pvalues)
+    assert np.all(found.pvalues <= most)
+
+
+@pytest.mark.slow
+@needs_compiler
+@sweep("n", [4, 5, 7, 30, 75, 250])
+def test_the_source_has_the_numbers_of_the_cpu(emulated, n):
+    check_scores(table(n))
+
+
+@pytest.mark.slow
+@needs_compiler
+@sweep(
+    ("memory", "short", "kernel", "part"),
+    [(2000, 2**16, "-DSPLIT=1", "unsigned short"), (0, 1, "search_long", "int")],
+)
+def test_little_memory_and_many_parts(emulated, monkeypatch, memory, short, kernel, part):
+    emulated(memory)
+    monkeypatch.setattr(cuda, "SHORT", short)
+    check_scores(table(120, 4))
+    assert any(kernel in own for own in launched)
+    assert {own[2] for own in launched if own[0] != "trial"} == {f"-DPART={part}"}
+
+
+@pytest.mark.slow
+@needs_compiler
+@sweep(("c", "master"), [(5, "paper"), (math.inf, "reshef")])
+def test_the_source_searches_any_master(emulated, c, master):
+    check_scores(table(50), c=c, master=master)
+
+
+@pytest.mark.slow
+@needs_compiler
+@sweep("memory", [MEMORY, 0])
+def test_the_source_permutes_one_variable_in_both_orientations(emulated, memory):
+    emulated(memory)
+    x = table(40)
+    check_pvalues(x[:, :2], np.hstack([x[:, 2:], table(41, 4)[:40, :2]]))
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_tables_with_parts_of_two_types(emulated, monkeypatch):
+    monkeypatch.setattr(cuda, "SHORT", 4)
+    x = table(40)
+    check_pvalues(np.sign(x[:, :2]), x)
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_pvalues_allow_for_the_rounding_of_both_sums(emulated, monkeypatch):
+    slack, x, options = [], table(30), {"B": 60, "c": 5, "tic": True}
+    off = np.abs(dpmic.pairwise(x, device="cuda", **options).tic - dpmic.pairwise(x, **options).tic)
+    monkeypatch.setattr(cuda, "reached", lambda *task: slack.append(task[-1]) or np.zeros(10))
+    dpmic.pairwise(x, pvalues=True, permutations=9, test_B=60, device="cuda")
+    assert 2 * off.max() < slack[0] < 0.01
+
+
+@pytest.mark.slow
+@needs_compiler
+@sweep(
+    ("statement", "said"),
+    [
+        ("if (threadIdx.x) __syncthreads();", "a barrier that the others never reach"),
+        ("extern __shared__ int shared[]; shared[8 + threadIdx.x] = 0;", "behind its memory"),
+    ],
+)
+def test_the_emulator_reports_errors(statement, said):
+    code = f'extern "C" __global__ void wrong() {{ {statement} }}'
+    with pytest.raises(AssertionError, match=said):
+        cupy().RawModule(code=code).get_function("wrong")((1,), (32,), (), shared_mem=64)
+
+
+def without(*names):
+    """Return a CuPy that lacks some of what it loads when it is used."""
+
+    def missing(*_, **__):
+        raise RuntimeError("CuPy failed to load libnvrtc.so.12: OSError\nmore")
+
+    return SimpleNamespace(**(vars(cupy()) | dict.fromkeys(names, missing)))
+
+
+@sweep(
+    ("name", "said", "remedy"),
+    [
+        ("zeros", "no GPU can be used (CuPy failed", "nvidia-smi"),
+        ("RawModule", "no kernel can be compiled for the GPU (CuPy failed", "cupy-cuda12x[ctk]"),
+    ],
+)
+def test_what_is_missing_is_known_before_work_begins(monkeypatch, name, said, remedy):
+    monkeypatch.setattr(cuda, "_cupy", lambda: without(name))
+    reason, advice = cuda.problem()
+    assert reason == f"{said} to load libnvrtc.so.12: OSError)"
+    assert remedy in advice
+    with pytest.raises(DependencyError, match="no GPU|no kernel"):
+        dpmic.pairwise(table(9), device="cuda")
+    assert dpmic.pairwise(table(9), device="auto").mic.size == 10
+
+
 @needs_gpu
 @sweep("n", [4, 7, 30, 250, 1000, 4381])
-def test_numbers_are_those_of_the_cpu(n):
-    rng = np.random.default_rng(n)
-    x = rng.normal(size=(n, 6))
-    x[:, 1], x[:, 2], x[:, 3] = x[:, 0] ** 2, np.round(x[:, 0]), 0
-    theirs = dpmic.pairwise(x, tic=True)
-    assert np.abs(dpmic.pairwise(x, device="cuda").mic - theirs.mic).max() < 2e-6
-    assert np.allclose(dpmic.pairwise(x, tic=True, device="cuda").tic, theirs.tic, rtol=1e-4)
-    assert np.array_equal(dpmic.pairwise(x, device="cuda", exact=True).mic, theirs.mic)
+def test_a_gpu_has_the_numbers_of_the_cpu(n):
+    check_scores(table(n))
+    check_pvalues(table(n), table(n + 1)[:n])
 
 
 @needs_gpu
-@sweep(("c", "master"), [(5, "paper"), (5, "minepy"), (math.inf, "reshef")])
-def test_any_master_is_searched(c, master):
-    x = np.random.default_rng(0).normal(size=(200, 4))
-    options = {"c": c, "master": master}
-    ours = dpmic.pairwise(x, device="cuda", **options)
-    assert np.abs(ours.mic - dpmic.pairwise(x, **options).mic).max() < 2e-6
+@sweep(("c", "master"), [(5, "paper"), (math.inf, "reshef")])
+def test_a_gpu_searches_any_master(c, master):
+    check_scores(table(200), c=c, master=master)

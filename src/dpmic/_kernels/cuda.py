@@ -29,8 +29,14 @@ WARPS = 8
 REGISTERS = 120
 """The most sums of rows per lane: they must fit in 255 registers, or the kernel is slow."""
 
+TRIAL = 'extern "C" __global__ void trial() {}'
+"""A kernel that does nothing, to see whether one can be compiled."""
+
 SHARED = 112 * 1024
 """Bytes of shared memory above which a block is split: two such blocks fit, and hide latency."""
+
+SHORT = 2**16
+"""The most parts of an axis that numbers of 16 bits can name."""
 
 WORKSPACE = 2**29
 """Bytes of global memory for tables that do not fit elsewhere, and for the entries of pairs."""
@@ -147,7 +153,7 @@ def load(cut: Cut) -> Loaded:
     """Copy cut axes to the device."""
     cupy, (columns, masters) = _cupy(), cut
     most = max(int(columns.sizes.max()), int(masters.sizes.max()))
-    part = np.uint16 if most <= 2**16 else np.int32
+    part = np.uint16 if most <= SHORT else np.int32
     host: tuple[Any, ...] = (
         columns.parts.astype(part),
         columns.sizes,
@@ -215,7 +221,7 @@ def reached(
     orders: Any,
     slack: float,
 ) -> NDArray[np.int64]:
-    """Count the orders of one variable's records in which a pair reaches its observed sum.
+    """Count the orders of the right variable's records in which a pair reaches its observed sum.
 
     ``orders`` come from `permutations`. Sums up to ``slack`` below the observed one count too.
     """
@@ -363,23 +369,31 @@ def _function(name: str, part: str, *constants: str) -> Any:
 
 
 def problem() -> tuple[str, str] | None:
-    """Return why no GPU can be used, and what to do about it; None if one can."""
+    """Return why no GPU can be used, and what to do about it; None if one can.
+
+    It compiles a kernel: without CUDA's compiler, CuPy does everything else.
+    """
     try:
         cupy = _cupy()
     except ImportError as error:
         remedy = 'install it: pip install "dpmic[cuda]"'
-        return f"CuPy is not installed or cannot be loaded ({_line(error)})", remedy
+        return f"CuPy is not installed or cannot be loaded ({first_line(error)})", remedy
     try:
         if not cupy.cuda.runtime.getDeviceCount():
             raise RuntimeError("there is no device")
         cupy.zeros(1).get()
     except Exception as error:  # from the driver: missing, too old, no device, memory or permission
         remedy = "check that nvidia-smi lists a GPU, and that its driver is as new as CuPy's CUDA"
-        return f"no GPU can be used ({_line(error)})", remedy
+        return f"no GPU can be used ({first_line(error)})", remedy
+    try:
+        cupy.RawModule(code=TRIAL).get_function("trial")((1,), (1,), ())
+    except Exception as error:  # from the compiler: missing, or newer than the driver
+        remedy = "install a compiler as new as the driver: pip install 'cupy-cuda12x[ctk]'"
+        return f"no kernel can be compiled for the GPU ({first_line(error)})", remedy
     return None
 
 
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of an error message."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 

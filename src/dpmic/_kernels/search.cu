@@ -39,7 +39,8 @@ struct Task {  // the same for all blocks
   long long pairs;
 };
 
-// There are `given` pairs; with several orders of records, all pairs repeat for each order.
+// There are `given` pairs; with several orders of records, all pairs repeat for each order. It moves
+// the right variable's records in both orientations, so that both are of the same permuted table.
 #define TASK                                                                                    \
   const Axes *left, const Axes *right, const int2 *pairs, const int *shuffled,                  \
       const int *k_max, int n, int groups, int steps, int group, int first, int last, int most, \
@@ -337,8 +338,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
 #pragma unroll
     for (int e = 0; e < 8; e++) {
       int record = min(i + e * 32 * WARPS, n - 1);
-      c[e] = __ldg(column + record);
-      r[e] = __ldg(row + (order ? __ldg(order + record) : record));
+      int moved = order ? __ldg(order + record) : record;
+      c[e] = __ldg(column + (turn ? moved : record));
+      r[e] = __ldg(row + (turn ? record : moved));
     }
 #pragma unroll
     for (int e = 0; e < 8; e++)
@@ -409,14 +411,15 @@ __device__ float weight_of(const float* counts, int columns, int width, int s, i
 
 // Count the records of one step in [column, end], with columns from 1 on, and cumulate.
 __device__ void count_long(float* counts, const PART* column, const PART* row, const int* order,
-                           const int* edges, int columns, int rows, int n) {
+                           int turn, const int* edges, int columns, int rows, int n) {
   const int width = rows + 1;
   int* table = (int*)counts;
   for (int i = threadIdx.x; i < (columns + 1) * width; i += THREADS) table[i] = 0;
   __syncthreads();
   for (int i = threadIdx.x; i < n; i += THREADS) {
-    int j = column_of(edges, columns, column[i]) + 1;
-    int t = row[order ? order[i] : i] + 1;
+    int moved = order ? order[i] : i;
+    int j = column_of(edges, columns, column[turn ? moved : i]) + 1;
+    int t = row[turn ? i : moved] + 1;
     atomicAdd(table + j * width + t, 1);
   }
   __syncthreads();
@@ -450,7 +453,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int columns = offsets[1] - offsets[0] - 1, km = k_max[step];
     __syncthreads();
     count_long(counts, fixed.parts + (u * groups + g) * n, free.master_parts + (v * groups + g) * n,
-               order, edges, columns, rows, n);
+               order, turn, edges, columns, rows, n);
     float entropy = 0.0f, rows_entropy = 0.0f;
     for (int j = 1; j <= columns; j++) entropy += surprise(counts[j * width + rows], n) / n;
     for (int t = 1; t <= rows; t++) rows_entropy += surprise(counts[t] - counts[t - 1], n) / n;

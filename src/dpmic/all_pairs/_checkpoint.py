@@ -243,6 +243,11 @@ class Checkpoint:
             raise _unwritable(target, error) from None
 
 
+def begun(path: str | os.PathLike[str]) -> bool:
+    """Return whether finished pairs of unfinished work are kept for a file."""
+    return any(Path(f"{_target(path)}.parts").glob("part-*.parquet"))
+
+
 def _target(path: str | os.PathLike[str]) -> Path:
     """Return the real path of a file that can be written, or that exists."""
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._progress import counting
 from dpmic._validate import Categories, Domain, Master
-from dpmic.all_pairs._checkpoint import Checkpoint
-from dpmic.all_pairs.devices import Device, Processor, processor
+from dpmic.all_pairs._checkpoint import Checkpoint, begun
+from dpmic.all_pairs.devices import Cpu, Device, GpuError, Processor, in_place_of_gpu, processor
 from dpmic.all_pairs.significance import MASTER_FACTOR, MOST_CELLS, PermutationPlan
 from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
 from dpmic.data import (
@@ -125,9 +126,9 @@ def pairwise(
         and no number is given, the workers of its cluster do the work; the scores are the same.
     device : {"cpu", "cuda", "auto"}
         The processor for complete columns of numbers: the CPU, a GPU
-        (``pip install "dpmic[cuda]"``), or the GPU if there is one. A GPU's scores differ from the
-        CPU's by a few millionths, and its pairs share permutations. Other pairs, and ``"mic"``,
-        always use the CPU.
+        (``pip install "dpmic[cuda]"``), or the GPU if there is one with room, else the CPU. A
+        GPU's scores differ from the CPU's by a few millionths, and its pairs share permutations.
+        Other pairs, and ``"mic"``, always use the CPU.
     exact : bool
         Make a GPU's MIC bit-identical to the CPU's: the GPU finds the grid sizes that can be best,
         and the CPU searches these. Slower.
@@ -258,6 +259,8 @@ def _device(device: Any, exact: Any, method: Method, tic: Any) -> Processor:
     if method.statistic == "mic" and device == "cuda":
         remedy = with_code("pass `statistic='mice'`, or `device='cpu'`")
         raise ParameterError("device = 'cuda'", "mic runs on the CPU only", remedy)
+    if method.statistic == "mic" and device == "auto":
+        return Cpu()
     return processor(device, exact=bool(exact))
 
 
@@ -385,6 +388,20 @@ def _parameters(work: Work, qvalues: QValues) -> dict[str, Any]:
 def _score(
     work: Work, threads: int | None, out: Path | None, rng: object, qvalues: QValues
 ) -> Pairwise:
+    """Do the work; if a GPU fails that need not be used, on the CPU."""
+    try:
+        return _saved(work, threads, out, rng, qvalues)
+    except GpuError as error:
+        # A file that the GPU has begun is left for it: the CPU's numbers are a little different.
+        if not work.device.optional or (out is not None and begun(out)):
+            raise
+        device = in_place_of_gpu(error.reason)
+    return _saved(replace(work, device=device), threads, out, rng, qvalues)
+
+
+def _saved(
+    work: Work, threads: int | None, out: Path | None, rng: object, qvalues: QValues
+) -> Pairwise:
     """Do the work, and save what is finished if a file is given."""
     pairs = work.pairing.count
     facts: dict[str, Any] = {
@@ -435,8 +452,16 @@ def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
         "pooled": "by null" if plan is not None and plan.pooled else False,
         # Files of earlier versions lack these.
         **({"pearson": True} if work.linear else {}),
-        **({} if work.device.exact and not work.device_tests else {"device": "cuda"}),
+        **_stamp(work),
     }
+
+
+def _stamp(work: Work) -> dict[str, str]:
+    """Return which device made the numbers, if another one may make others."""
+    if not work.on_device or (work.device.exact and not work.device_tests):
+        return {}
+    # The first p-values of a GPU were too small, and in files with "cuda" alone.
+    return {"device": "cuda, corrected p-values" if work.device_tests else "cuda"}
 
 
 def _put(found: Arrays, done: NDArray[np.bool_], columns: Mapping[str, Any], pairs: int) -> None:

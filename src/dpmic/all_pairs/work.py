@@ -176,18 +176,35 @@ class Work:
         joined = {name: np.concatenate([part[name] for part in columns]) for name in names}
         return np.concatenate(positions), joined
 
-    def pieces(self, tile: Tile) -> Iterator[Piece]:
-        """Yield the pieces of a tile, whose columns are cut once for all of them."""
+    def pieces(self, tile: Tile, *, together: bool = True, alone: bool = True) -> Iterator[Piece]:
+        """Yield the pieces of a tile, whose columns are cut once for all of them.
+
+        Pairs are scored together on the device, or alone on the CPU.
+        """
         i, j = self.pairing.within(tile.rows, tile.columns)
         if tile.left is not None:
             i, j = i[tile.left], j[tile.left]
-        together = self.left.complete[i] & self.right.complete[j] & bool(self._most)
-        if together.any():
-            together &= ~(self.left.nominal[i] | self.right.nominal[j])
-        yield from self._in_tile(tile.rows, tile.columns, i[together], j[together])
-        i, j = i[~together], j[~together]
-        for part in _parts(i.size, self._seconds + 1e-3):
-            yield partial(self._one_by_one, i[part], j[part])
+        left, right = self.plain
+        many = left[i] & right[j]
+        if together:
+            yield from self._in_tile(tile.rows, tile.columns, i[many], j[many])
+        if alone:
+            i, j = i[~many], j[~many]
+            for part in _parts(i.size, self._seconds + 1e-3):
+                yield partial(self._one_by_one, i[part], j[part])
+
+    @cached_property
+    def plain(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which columns of each side are complete numbers, whose pairs are scored together."""
+        if not self._most:
+            return np.zeros(len(self.left.names), bool), np.zeros(len(self.right.names), bool)
+        return self.left.complete & ~self.left.nominal, self.right.complete & ~self.right.nominal
+
+    @cached_property
+    def on_device(self) -> bool:
+        """Whether the device scores any pair."""
+        left, right = map(np.count_nonzero, self.plain)
+        return bool(left > 1 if self.pairing.right is None else left and right)
 
     @cached_property
     def _most(self) -> int:
@@ -455,10 +472,19 @@ def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Itera
         backend, _ = parallel.get_active_backend()
         if hasattr(backend, "client"):
             return _by_cluster(work, list(work.tiles(done, TILE_SECONDS)), backend)
-    if threads is None and not work.device.exact:
-        threads = STREAMS
+    if threads is None and work.on_device and not work.device.exact:
+        return _by_streams(work, done)
     pieces = chain.from_iterable(map(work.pieces, work.tiles(done)))
     return _by_threads(pieces, threads, done.size)
+
+
+def _by_streams(work: Work, done: NDArray[np.bool_]) -> Iterator[Scored]:
+    """Score the pairs of a GPU with few threads, and then those of the CPU with all."""
+    pieces = chain.from_iterable(work.pieces(tile, alone=False) for tile in work.tiles(done))
+    yield from _by_threads(pieces, STREAMS, done.size)
+    if not all(own.all() for own in work.plain):
+        pieces = chain.from_iterable(work.pieces(tile, together=False) for tile in work.tiles(done))
+        yield from _by_threads(pieces, None, done.size)
 
 
 def _by_threads(pieces: Iterator[Piece], threads: int | None, most: int) -> Iterator[Scored]:
