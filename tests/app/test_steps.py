@@ -20,23 +20,23 @@ COLUMNS = ("patient", "age", "dose", "noise", "ward")
 def begun(tmp_path):
     """A window with a table and an empty job."""
     opened = window.Window(window.folder(tmp_path), "visits.csv").enter()
-    opened.post("/begin/private")
+    opened.post("private")
     return opened
 
 
 def filled(opened):
     """Fill in everything up to epsilon."""
-    opened.post("/protect", {"unit": "person", "person": "patient", "people": "300"})
+    opened.post("protect", {"unit": "person", "person": "patient", "people": "300"})
     kinds = {"age": ("0", "120"), "dose": ("0", "400")}
     given = {"rule": "refuse"}
     for place, name in enumerate(COLUMNS[1:]):
         low, high = kinds.get(name, ("", ""))
         own = {"name": name, "kind": "bounds" if low else "ignore", "low": low, "high": high}
         given |= {f"{key}-{place}": value for key, value in own.items()}
-    opened.post("/columns", given)
-    opened.post("/question", {"ask": "one pair", "x": "age", "y": "dose", "top": "5"})
+    opened.post("columns", given)
+    opened.post("question", {"ask": "one pair", "x": "age", "y": "dose", "top": "5"})
     own = {"epsilon": "0.5", "ledger": "visits.ledger", "dataset": "visits", "total": "3"}
-    return opened.post("/epsilon", own)
+    return opened.post("epsilon", own)
 
 
 def test_the_steps_write_a_job_file_that_the_command_line_takes(begun, tmp_path):
@@ -44,7 +44,7 @@ def test_the_steps_write_a_job_file_that_the_command_line_takes(begun, tmp_path)
     assert "Rehearsal on made-up data" in shown.text
     assert shown.alerts == ""
     file = tmp_path / "visits.dpmic.toml"
-    sent = begun.get("/job.toml")
+    sent = begun.get("job.toml")
     assert sent.header("content-disposition") == 'attachment; filename="visits.dpmic.toml"'
     file.write_bytes(sent.body)
     job = Job.load(file)
@@ -57,7 +57,7 @@ def test_the_steps_write_a_job_file_that_the_command_line_takes(begun, tmp_path)
 
 def test_reading_a_page_changes_nothing_and_shows_the_same_again(begun):
     filled(begun)
-    for place in ("/", "/protect", "/columns", "/question", "/epsilon", "/rehearsal", "/consent"):
+    for place in ("", "protect", "columns", "question", "epsilon", "rehearsal", "consent"):
         before = begun.session.text
         assert begun.get(place).body == begun.get(place).body
         assert begun.session.text == before
@@ -65,41 +65,41 @@ def test_reading_a_page_changes_nothing_and_shows_the_same_again(begun):
 
 def test_a_step_back_shows_what_was_written(begun):
     filled(begun)
-    assert "value='120'" in begun.get("/columns").text
-    assert "<option value='patient' selected>" in begun.get("/protect").text
-    question = begun.get("/question").text
+    assert "value='120'" in begun.get("columns").text
+    assert "<option value='patient' selected>" in begun.get("protect").text
+    question = begun.get("question").text
     assert "value='one pair' checked" in question
     assert "<option value='dose' selected>" in question
-    assert "value='0.5'" in begun.get("/epsilon").text
+    assert "value='0.5'" in begun.get("epsilon").text
 
 
 def test_a_page_that_lacks_something_says_so_and_stays(begun):
-    assert "Still to be filled in" in begun.get("/protect").text
-    assert begun.get("/protect").alerts == ""  # nobody has had a chance yet
-    shown = begun.post("/protect", {"people": "300"})
+    assert "Still to be filled in" in begun.get("protect").text
+    assert begun.get("protect").alerts == ""  # nobody has had a chance yet
+    shown = begun.post("protect", {"people": "300"})
     assert "<h1>Whom to protect</h1>" in shown.text
     assert "what a person is" in shown.alerts
 
 
 def test_values_that_cannot_be_used_are_sentences(begun):
-    shown = begun.post("/protect", {"unit": "one", "people": "many"})
+    shown = begun.post("protect", {"unit": "one", "people": "many"})
     assert "'many': it is not an integer" in shown.alerts
     own = {"name-0": "age", "kind-0": "bounds", "low-0": "120", "high-0": "0", "rule": "refuse"}
-    assert "age" in begun.post("/columns", own).alerts
-    assert "it is not a number" in begun.post("/epsilon", {"epsilon": "much"}).alerts
+    assert "age" in begun.post("columns", own).alerts
+    assert "it is not a number" in begun.post("epsilon", {"epsilon": "much"}).alerts
     for shown in begun.traffic:
         assert "Traceback" not in shown.text
 
 
 def test_an_unusable_text_of_the_job_is_refused_and_the_old_one_stays(begun):
     before = begun.session.text
-    shown = begun.post("/job", {"text": "[data\nfile = 1"})
+    shown = begun.post("job", {"text": "[data\nfile = 1"})
     assert "it is not valid TOML" in shown.alerts
     assert begun.session.text == before
 
 
 def test_the_whole_text_can_be_changed(begun):
-    begun.post("/job", {"text": window.JOB.replace("\n", "\r\n")})
+    begun.post("job", {"text": window.JOB.replace("\n", "\r\n")})
     assert tomllib.loads(begun.session.text) == tomllib.loads(window.JOB)
     assert "\r" not in begun.session.text
 
@@ -108,24 +108,24 @@ def test_the_plan_follows_epsilon(begun):
     filled(begun)
     costs = {}
     for epsilon in ("0.2", "4"):
-        shown = begun.get(f"/plan?epsilon={epsilon}").text
+        shown = begun.get(f"plan?epsilon={epsilon}").text
         assert f"epsilon = {epsilon}" in shown
         costs[epsilon] = float(re.search(r"<meter[^>]*value='([\d.]+)'", shown)[1])
     assert costs["0.2"] > 1.5 * costs["4"]
-    assert "the noise is too large" in begun.get("/plan?epsilon=0.1").text
-    assert "2.5 after this" in begun.get("/plan?epsilon=0.5").text
-    assert "too little" in begun.get("/plan?epsilon=4").text
+    assert "the noise is too large" in begun.get("plan?epsilon=0.1").text
+    assert "2.5 after this" in begun.get("plan?epsilon=0.5").text
+    assert "too little" in begun.get("plan?epsilon=4").text
     assert begun.session.text.count("epsilon = 0.5") == 1  # looking changes nothing
 
 
 def test_the_plan_is_that_of_the_records_that_surely_count(begun):
     """Two sources, the plan's table and the query's noise, must tell the same."""
     filled(begun)
-    begun.post("/question", {"ask": "strongest pairs", "top": "1"})
+    begun.post("question", {"ask": "strongest pairs", "top": "1"})
     for rule in ("refuse", "drop"):
         text = begun.session.text.replace('rule = "refuse"', f'rule = "{rule}"')
-        begun.post("/job", {"text": text.replace("people = 300", "people = 5000")})
-        shown = begun.get("/plan?epsilon=1").text
+        begun.post("job", {"text": text.replace("people = 300", "people = 5000")})
+        shown = begun.get("plan?epsilon=1").text
         drawn = re.search(r"noise of a value.*?'number'>([\d.]+)<", shown, re.DOTALL)[1]
         said = re.search(r"within ([\d.]+) of the exact score", shown)[1]
         assert drawn == said
@@ -135,26 +135,26 @@ def test_the_plan_is_that_of_the_records_that_surely_count(begun):
 def test_every_question_has_a_plan(begun, ask):
     filled(begun)
     given = {"ask": ask, "x": "age", "y": "dose", "top": "1", "target": ""}
-    assert begun.post("/question", given).alerts == ""
-    shown = begun.get("/plan?epsilon=1").text
+    assert begun.post("question", given).alerts == ""
+    shown = begun.get("plan?epsilon=1").text
     assert "costs" in shown
     assert "epsilon = 1" in shown
 
 
 def test_a_wrong_file_is_a_sentence(tmp_path):
     opened = window.Window(window.folder(tmp_path)).enter()
-    assert "there is no such file" in opened.post("/file", {"file": "nowhere.csv"}).alerts
-    assert "it has no name" in opened.post("/file", {"file": " "}).alerts
+    assert "there is no such file" in opened.post("file", {"file": "nowhere.csv"}).alerts
+    assert "it has no name" in opened.post("file", {"file": " "}).alerts
     (tmp_path / "notes.pdf").write_bytes(b"%PDF")
-    assert "its ending '.pdf' is unknown" in opened.post("/file", {"file": "notes.pdf"}).alerts
+    assert "its ending '.pdf' is unknown" in opened.post("file", {"file": "notes.pdf"}).alerts
     (tmp_path / "broken.dpmic.toml").write_text("[data")
-    assert "it is not valid TOML" in opened.post("/file", {"file": "broken.dpmic.toml"}).alerts
-    assert opened.get("/protect").header("location") == "/"
+    assert "it is not valid TOML" in opened.post("file", {"file": "broken.dpmic.toml"}).alerts
+    assert opened.get("protect").header("location") == "."
 
 
 def test_a_job_file_is_taken_up_where_it_is(tmp_path):
     opened = window.Window(window.folder(tmp_path)).enter()
-    shown = opened.post("/file", {"file": "visits.dpmic.toml"})
+    shown = opened.post("file", {"file": "visits.dpmic.toml"})
     assert "<h1>Whom to protect</h1>" in shown.text
     assert opened.session.text == window.JOB
 
@@ -163,10 +163,10 @@ def test_hostile_names_do_nothing(tmp_path):
     name = "<script>alert(1)</script>'\"&"
     (tmp_path / "t.csv").write_text('"' + name.replace('"', '""') + '",b\n1,2\n')
     opened = window.Window(tmp_path, "t.csv").enter()
-    opened.post("/begin/private")
-    for place in ("/protect", "/columns", "/job"):
+    opened.post("private")
+    for place in ("protect", "columns", "job"):
         assert "<script>alert" not in opened.get(place).text
-    opened.post("/columns", {"name-0": name, "kind-0": "bounds", "low-0": "0", "high-0": "1"})
+    opened.post("columns", {"name-0": name, "kind-0": "bounds", "low-0": "0", "high-0": "1"})
     assert tomllib.loads(opened.session.text)["columns"][name] == {"bounds": [0, 1]}
 
 
@@ -203,10 +203,10 @@ def test_a_broken_job_file_is_sentences(entries, tmp_path):
             opened.session.rewrite(text)
         except DpmicError:
             continue  # two keys of one name
-        for place in ("/", "/protect", "/columns", "/question", "/epsilon", "/job", "/ledger"):
+        for place in ("", "protect", "columns", "question", "epsilon", "job", "ledger"):
             assert opened.get(place).status == 200, place
-        for place in ("/rehearsal", "/consent", "/result", "/plan?epsilon=1"):
+        for place in ("rehearsal", "consent", "result", "plan?epsilon=1"):
             assert opened.get(place).status == 200, place
         if text != entries:
-            for place in ("/protect", "/columns", "/question", "/epsilon"):
+            for place in ("protect", "columns", "question", "epsilon"):
                 assert opened.post(place).status == 200, place

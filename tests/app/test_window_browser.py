@@ -46,7 +46,8 @@ def recording(app, sent):
 
     async def recorded(scope, receive, send):
         async def noted(message):
-            sent.append(f"{scope.get('path')} {message.get('headers', '')}".encode())
+            place = scope["path"].rpartition("/")[2]
+            sent.append(f"{place} {message.get('headers', '')}".encode())
             sent.append(message.get("body", b""))
             await send(message)
 
@@ -59,7 +60,7 @@ class Served:
     """A window with its server, in a thread of this process."""
 
     def __init__(self, folder, file):
-        from dpmic.app._gate import ENTRY, Keys
+        from dpmic.app._gate import Keys
         from dpmic.app._server import _bound, server
         from dpmic.app._session import Session
 
@@ -68,8 +69,8 @@ class Served:
             self.session.begin(file)
         listening = _bound(0)
         host = f"127.0.0.1:{listening.getsockname()[1]}"
-        self.base = f"http://{host}"
-        self.address = f"{self.base}{ENTRY}?token={self.keys.token}"
+        self.base = f"http://{host}/{self.keys.path}"
+        self.address = self.keys.address(host, self.keys.token)
         self.server = server(self.session, self.keys, host)
         self.sent = []
         self.server.config.app = recording(self.server.config.app, self.sent)
@@ -117,7 +118,8 @@ def visit(browser):
 
     yield opened
     assert complaints == []
-    foreign = [url for url in requests if not url.startswith((*bases, "data:"))]
+    known = (*(f"{base}/" for base in bases), "data:", "file:")
+    foreign = [url for url in requests if not url.startswith(known)]
     assert foreign == []
     for context in contexts:
         context.close()
@@ -196,7 +198,7 @@ def through(page, acts=ACTS, each=lambda page: None):
     for act, place in zip(acts, STEPS[1:], strict=False):
         each(page)
         act(page)
-        page.wait_for_url(f"**/{place}")
+        page.wait_for_url(re.compile(rf"/{place}(\?run=\d+)?$"))
     each(page)
 
 
@@ -227,7 +229,7 @@ def test_from_the_file_to_the_report(serve, visit, folder):
     (folder / "again.dpmic.toml").write_text(job)
     again = dpmic.Job.load(folder / "again.dpmic.toml").run()  # the script that the page shows
     assert again.replayed is not None
-    published = served.session.run.result
+    published = served.session.runs[-1].result.result
     assert (again.pairs, again.values) == (published.pairs, published.values)
 
 
@@ -240,7 +242,7 @@ def test_nothing_unnoised_in_any_traffic(serve, visit, folder, monkeypatch):
         page = visit(served)
         through(page)
         for kind in ("html", "json", "csv"):
-            page.context.request.get(f"{served.base}/result/visits.{kind}")
+            page.context.request.get(f"{served.base}/result.{kind}")
         page.get_by_role("link", name="Ledger").click()
         page.get_by_role("link", name="Job file").click()
         page.get_by_role("link", name="Result").click()
@@ -280,11 +282,11 @@ def test_every_step_can_be_read_again_and_left_back_and_forth(serve, visit):
     assert "Consent" in visited
     for _ in range(6):
         page.go_forward()
-    assert page.url == f"{served.base}/result"
+    assert page.url == f"{served.base}/result?run=1"
     assert page.locator("article").inner_text() == shown
     page.get_by_role("link", name="Columns").click()
     assert page.locator("fieldset.column").nth(2).get_by_label("To").input_value() == "120"
-    assert served.session.run.state == "done"
+    assert served.session.runs[-1].state == "done"
 
 
 def test_two_tabs_and_a_double_click_spend_once(serve, visit, folder):
@@ -299,7 +301,7 @@ def test_two_tabs_and_a_double_click_spend_once(serve, visit, folder):
         button.dblclick(no_wait_after=True)
     for tab in (page, other):
         tab.wait_for_selector("article")
-        assert tab.url.endswith("/result")
+        assert tab.url.endswith("/result?run=1")
     assert len(ledger(folder).history()) == 1
     assert ledger(folder).spent <= 1.5
     other.go_back()
@@ -314,12 +316,12 @@ def test_a_closed_tab_loses_nothing(serve, visit, folder):
     prepare(page)
     page.get_by_role("button", name="Spend epsilon").click(no_wait_after=True)
     for _ in range(500):
-        if served.session.run is not None:
+        if served.session.runs:
             break
         page.wait_for_timeout(20)
     page.context.new_page()
     page.close()
-    served.session.run.wait(60)
+    served.session.runs[-1].wait(60)
     later = visit(served)
     later.get_by_role("link", name="Go on").click()
     later.get_by_role("link", name="Result").click()
@@ -359,7 +361,7 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
     try:
         page = browser.new_page()
         page.goto(address)
-        page.wait_for_url(re.compile(r":\d+/$"))
+        page.wait_for_url(re.compile(r":\d+/[\w-]+/$"))
         page.goto(f"{address.partition('/enter')[0]}/consent")
         prepare(page)
         page.get_by_role("button", name="Spend epsilon").click(no_wait_after=True)
@@ -379,7 +381,7 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
     try:
         page = browser.new_page()
         page.goto(address)
-        page.wait_for_url(re.compile(r":\d+/$"))
+        page.wait_for_url(re.compile(r":\d+/[\w-]+/$"))
         page.goto(f"{address.partition('/enter')[0]}/consent")
         prepare(page)
         page.get_by_role("button", name=re.compile("Spend|Show")).click()
@@ -394,61 +396,104 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
 
 
 def test_an_address_without_the_token_shows_nothing(serve, visit, browser):
+    """Neither without the cookie, nor with it but without the path."""
     served = serve()
-    through(visit(served), ACTS[:2])
-    stranger = browser.new_page()
+    page = visit(served)
+    through(page, ACTS[:2])
+    stranger, host = browser.new_page(), served.base.rpartition("/")[0]
     for place in ("/", "/columns", "/job.toml", "/enter", "/enter?token=x"):
-        answer = stranger.goto(served.base + place)
-        assert answer.status == 403
-        assert "diagnosis" not in stranger.content()
+        for address in (served.base + place, host + place):
+            answer = stranger.goto(address)
+            assert answer.status == 403
+            assert "diagnosis" not in stranger.content()
     stranger.close()
+    assert page.context.request.get(f"{host}/columns").status == 403
+    assert page.context.request.get(f"{served.base}/columns").status == 200
+
+
+def test_the_browser_is_led_in_by_a_file(serve, browser, tmp_path):
+    from dpmic.app._gate import leading
+
+    served = serve()
+    file = tmp_path / "window.html"
+    file.write_text(leading(served.keys.address(served.base.split("/")[2], served.keys.once)))
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(file.as_uri(), wait_until="commit")
+        page.wait_for_url(f"{served.base}/")
+        assert "The table: visits.csv" in page.inner_text("main")
+        page.get_by_role("button", name="Publish under").click()
+        page.wait_for_url("**/protect")
+        page.reload()
+        assert "Whom to protect" in page.inner_text("h1")
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(file.as_uri(), wait_until="commit")
+        page.wait_for_selector("text=has opened it before")
 
 
 @pytest.fixture
 def evil(tmp_path):
-    """Serve a page of another site, and return its address."""
-    pages = tmp_path / "evil"
+    """Serve pages on another port, and return their folder, the port, and what was asked."""
+    pages, asked = tmp_path / "evil", []
     pages.mkdir()
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
+    class Noting(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *arguments):
             super().__init__(*arguments, directory=pages)
+
+        def do_GET(self):
+            asked.append(f"{self.path}\n{self.headers}")
+            super().do_GET()
 
         def log_message(self, *_):
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Noting)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield pages, f"http://localhost:{server.server_address[1]}"
+    yield pages, server.server_address[1], asked
     server.shutdown()
     server.server_close()
 
 
-def test_a_page_of_another_site_can_do_nothing(serve, visit, evil):
-    """The browser has the cookie; a form, a script and a frame of another site try to use it."""
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_a_page_of_another_site_or_port_can_do_nothing(serve, visit, evil, name):
+    """The browser has the cookie; a form, a script and a frame of others try to use it.
+
+    They even know the secret path, which they could not. Another port of the same computer is the
+    same site for a browser, and receives the cookies that are not below a path of their own.
+    """
     served = serve()
     page = visit(served)
     through(page, ACTS[:4])
     before = served.session.text
-    pages, address = evil
+    pages, port, asked = evil
+    address = f"http://{name}:{port}"
     (pages / "form.html").write_text(
         f"<form method=post action='{served.base}/epsilon'><input name=epsilon value=9>"
-        "<button>go</button></form>"
+        f"<button>go</button></form><a href='{served.base}/job'>look</a>"
     )
     (pages / "read.html").write_text(
-        f"<iframe src='{served.base}/job'></iframe><script>fetch('{served.base}/job.toml',"
+        f"<iframe src='{served.base}/job'></iframe><script src='{served.base}/app.js'></script>"
+        f"<script>document.cookie = 'dpmic=planted; path=/'; fetch('{served.base}/job.toml',"
         "{credentials: 'include'}).then(a => a.text()).then(t => document.title = t)"
         ".catch(() => document.title = 'blocked')</script>"
     )
     other = page.context.new_page()
-    other.goto(f"{address}/form.html")
-    with other.expect_navigation():
-        other.get_by_role("button").click()
-    assert "Refused" in other.content()
+    for words, role in {"go": "button", "look": "link"}.items():
+        other.goto(f"{address}/form.html")
+        with other.expect_navigation():
+            other.get_by_role(role, name=words).click()
+        assert "Refused" in other.content()
     other.goto(f"{address}/read.html")
     other.wait_for_function("document.title === 'blocked'")
     assert "diagnosis" not in "".join(frame.content() for frame in other.frames)
     assert served.session.text == before
+    assert len(asked) >= 3
+    secrets = [served.keys.path, served.keys.cookie, served.keys.token]
+    assert not [secret for secret in secrets if secret in "".join(asked)]
+    page.reload()  # the cookie that was planted there locks nobody out
+    assert page.get_by_role("heading", name="Rehearsal").is_visible()
 
 
 def test_half_a_gigabyte_is_refused_with_a_sentence(serve, visit, tmp_path):

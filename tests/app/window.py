@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +76,10 @@ class Answer:
 
 
 class Window:
-    """One window and its browser, which keeps its cookie and every answer."""
+    """One window and its browser, which keeps its cookie and every answer.
+
+    Places are below the secret path: ``"protect"``, or ``""`` for the start.
+    """
 
     def __init__(self, folder, file=None):
         self.session, self.keys = Session(Path(folder)), Keys()
@@ -97,17 +100,24 @@ class Window:
         """Send a form, and go where it leads."""
         kind = {"origin": ORIGIN, "content-type": "application/x-www-form-urlencoded"}
         sent = self.ask("POST", place, urlencode(given or {}).encode(), {**kind, **headers})
-        return self.get(sent.header("location")) if sent.status == 303 else sent
+        return self.follow(place, sent)
+
+    def follow(self, place, sent):
+        """Go where an answer leads, which is relative to the place that was asked."""
+        if sent.status != 303:
+            return sent
+        return self.get(urljoin(f"/{place}", sent.header("location")).removeprefix("/"))
 
     def upload(self, name, content, **headers):
         head = f'--X\r\nContent-Disposition: form-data; name="upload"; filename="{name}"\r\n\r\n'
         body = head.encode() + content + b"\r\n--X--\r\n"
         kind = {"origin": ORIGIN, "content-type": "multipart/form-data; boundary=X"}
-        sent = self.ask("POST", "/upload", body, {**kind, **headers})
-        return self.get(sent.header("location")) if sent.status == 303 else sent
+        return self.follow("upload", self.ask("POST", "upload", body, {**kind, **headers}))
 
     def ask(self, method, place, body, headers):
+        """Ask for a place below the secret path, or for one that begins with a slash."""
         path, _, query = place.partition("?")
+        path = path if path.startswith("/") else f"/{self.keys.path}/{path}"
         own = {"host": HOST, "cookie": self.cookie, "content-length": str(len(body))}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
         scope = {
@@ -155,8 +165,8 @@ class Window:
 
     def nonce(self):
         """Prepare the query, and return what consents to it."""
-        self.post("/consent")
-        shown = self.settled("/consent")
+        self.post("consent")
+        shown = self.settled("consent")
         found = re.search(r"name='nonce' value='([^']+)'", shown.text)
         assert found is not None, shown.alerts
         return found[1]

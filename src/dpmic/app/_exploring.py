@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -83,30 +84,29 @@ def begin(session: Session) -> None:
         kept = whole.drop_columns(list(reasons))
         return Scores(pairwise(kept, missing="drop"), kept, said)
 
-    session.mode = "open"
+    session.looks = {}
     session.scores = Task("scoring all pairs", session.file, work)
 
 
-def overview(session: Session, query: dict[str, str]) -> Page:
+def overview(session: Session, query: Mapping[str, str]) -> Page:
     """Show the matrix and the list of pairs."""
     task, title = session.scores, f"All pairs of {session.file}"
     if task is None:
-        return Page("/explore", "Pairs", "<p><a href='/'>Choose a table first.</a></p>")
+        return Page("explore", "Pairs", "<p><a href='.'>Choose a table first.</a></p>")
     if task.state == "running":
-        return Page("/explore", title, progress(task, "/explore"), waiting=True)
-    again = form("/explore", "", "Score the pairs again")
+        return Page("explore", title, progress(task, "explore"), waiting=True)
+    again = form("explore", "", "Score the pairs again")
     if task.state != "done":
-        return Page("/explore", title, again, [task.error or "It was stopped."])
+        return Page("explore", title, again, [task.error or "It was stopped."])
     scores: Scores = task.result
     body = f"<p class='promise exposed'>{text(EXPOSED)}</p>"
     if scores.left_out:
         body += paragraphs(f"Left out, because they look like identifiers: {scores.left_out}.")
     body += f"<section><h2>Matrix</h2>{_matrix(scores.pairs)}</section>"
     body += f"<section><h2>Pairs</h2>{_list(scores.pairs, query)}</section>"
-    stem = _outcome.stem(session)
-    links = ((f"/explore/{stem}.{kind}", words) for kind, words in _outcome.KINDS.items())
+    links = ((f"explore.{kind}", words) for kind, words in _outcome.KINDS.items())
     body += f"<section><h2>Files</h2>{downloads(links)}</section>"
-    return Page("/explore", title, body)
+    return Page("explore", title, body)
 
 
 def _matrix(scores: Pairwise) -> str:
@@ -146,17 +146,17 @@ def _square(scores: Pairwise, row: int, column: int) -> str:
 
 
 def _address(x: str, y: str) -> str:
-    return text(f"/explore/pair?{urlencode({'x': x, 'y': y})}")
+    return text(f"pair?{urlencode({'x': x, 'y': y})}")
 
 
-def _list(scores: Pairwise, query: dict[str, str]) -> str:
+def _list(scores: Pairwise, query: Mapping[str, str]) -> str:
     """Return the pairs that a filter lets through, the strongest first, and the filter."""
     wanted, least = query.get("column", ""), _number(query.get("least", ""))
     options = {"": "any column", **{name: name for name in scores.names}}
     fields = select("column", "With", options, wanted)
     fields += field("least", "MICe of at least", query.get("least", ""), inputmode="decimal")
     filtering = (
-        f"<form method='get' action='/explore' class='filter'>{fields}"
+        f"<form method='get' action='explore' class='filter'>{fields}"
         "<p class='buttons'><button>Filter</button></p></form>"
     )
     places, rows = strongest(scores.mic, scores.mic.size), []
@@ -193,7 +193,7 @@ def look(session: Session, x: str, y: str) -> Page:
         if name not in scores.pairs.names:
             raise InputError(safe_repr(name), "there is no such column", "choose one in the matrix")
     key = (x, y)
-    task = session.pairs.get(key)
+    task = session.looks.get(key)
     if task is None or task.state == "stopped":
         data = scores.table
 
@@ -202,22 +202,20 @@ def look(session: Session, x: str, y: str) -> Page:
             test = independence_test(x, y, data=data, missing="drop", permutations=PERMUTATIONS)
             return Tested(mice(x, y, data=data, missing="drop"), test, key, points)
 
-        task = session.pairs[key] = Task(f"testing {x} and {y}", key, work)
+        task = session.looks[key] = Task(f"testing {x} and {y}", key, work)
         task.wait(0.5)  # a page less, where it is quick
-    back = "<p><a href='/explore'>Back to all pairs</a></p>"
+    back = f"<p><a href='explore'>Back to all pairs of {text(session.file)}</a></p>"
     title = f"{x} and {y}"
     if task.state == "running":
-        return Page("/explore", title, back + progress(task, "/explore"), waiting=True)
+        return Page("explore", title, back + progress(task, "explore"), waiting=True)
     if task.state != "done":
-        return Page("/explore", title, back, [task.error or "It was stopped."])
+        return Page("explore", title, back, [task.error or "It was stopped."])
     found: Tested = task.result
     said = f"MICe = {decimals(found.score.mic)}, p = {format_ceil(found.test.pvalue, 3)}"
     query = urlencode({"x": x, "y": y})
-    links = (
-        (text(f"/explore/pair.{kind}?{query}"), words) for kind, words in _outcome.KINDS.items()
-    )
+    links = ((text(f"pair.{kind}?{query}"), words) for kind, words in _outcome.KINDS.items())
     body = f"{back}<p class='answer'>{text(said)}</p>{_outcome.inside(found.report)}"
-    return Page("/explore", title, f"{body}<section><h2>Files</h2>{downloads(links)}</section>")
+    return Page("explore", title, f"{body}<section><h2>Files</h2>{downloads(links)}</section>")
 
 
 def as_file(session: Session, kind: str) -> bytes:
@@ -228,7 +226,7 @@ def as_file(session: Session, kind: str) -> bytes:
 
 def pair_as_file(session: Session, kind: str, x: str, y: str) -> bytes:
     """Return one pair as a file; the figure has its points."""
-    task = session.pairs.get((x, y))
+    task = session.looks.get((x, y))
     if task is None or task.state != "done":
         raise InputError("the pair", "it was not looked at", "open it first")
     found: Tested = task.result

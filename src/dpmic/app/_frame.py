@@ -1,4 +1,7 @@
-"""What every page has around it, and the pieces of a form. All texts are escaped here."""
+"""What every page has around it, and the pieces of a form. All texts are escaped here.
+
+Every address is a single name, so links are relative and need not know the secret path before it.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from dpmic.app._session import Session
 from dpmic.report.markup import paragraphs, text
 
 STEPS = {
-    "/protect": "Whom to protect",
-    "/columns": "Columns",
-    "/question": "Question",
-    "/epsilon": "Epsilon",
-    "/rehearsal": "Rehearsal",
-    "/consent": "Consent",
-    "/result": "Result",
+    "protect": "Whom to protect",
+    "columns": "Columns",
+    "question": "Question",
+    "epsilon": "Epsilon",
+    "rehearsal": "Rehearsal",
+    "consent": "Consent",
+    "result": "Result",
 }
-OPEN = {"/explore": "Pairs"}
+OPEN = {"explore": "Pairs"}
 STATIC = {
     "report.css": ("dpmic.report", "style.css", "text/css"),
     "sort.js": ("dpmic.report", "sort.js", "text/javascript"),
@@ -62,10 +65,10 @@ def document(page: Page, session: Session) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
         "<meta name='color-scheme' content='light dark'>\n<link rel='icon' href='data:,'>\n"
         f"{again}<title>{text(page.title)} - dpmic</title>\n"
-        "<link rel='stylesheet' href='/static/report.css'>\n"
-        "<link rel='stylesheet' href='/static/app.css'>\n"
-        "<script src='/static/app.js' defer></script>\n"
-        "<script src='/static/sort.js' defer></script>\n</head>\n<body>\n"
+        "<link rel='stylesheet' href='report.css'>\n"
+        "<link rel='stylesheet' href='app.css'>\n"
+        "<script src='app.js' defer></script>\n"
+        "<script src='sort.js' defer></script>\n</head>\n<body>\n"
         "<a class='skip' href='#main'>Skip to the page</a>\n"
         f"{_navigation(page.place, session)}"
         f"<main id='main'>\n<h1>{text(page.title)}</h1>\n"
@@ -82,9 +85,11 @@ def _navigation(place: str, session: Session) -> str:
         f"<li><a href='{url}'{_current(url == place)}>{text(title)}</a></li>"
         for url, title in steps.items()
     )
-    aside = {"/": "Start"}
+    aside = {".": "Start"}
     if session.mode == "private":
-        aside |= {"/job": "Job file", "/ledger": "Ledger"}
+        aside |= {"job": "Job file", "ledger": "Ledger"}
+    elif session.runs:
+        aside |= {"result": "Result"}
     others = "".join(
         f"<li><a href='{url}'{_current(url == place)}>{title}</a></li>"
         for url, title in aside.items()

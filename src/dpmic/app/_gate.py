@@ -1,12 +1,11 @@
-"""Who may ask: this computer's browser, by its own address, with the token."""
+"""Who may ask: this computer's browser, by a secret address, with a secret cookie."""
 
 from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.responses import HTMLResponse, Response
@@ -27,14 +26,18 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-ENTRY = "/enter"
+ENTRY = "enter"
+COOKIE = "dpmic"
+OWN = (None, "same-origin", "none")
+"""What browsers say of a request that no other site began; old ones say nothing."""
+
 NO_TOKEN = (
     "This window belongs to the person who started it. Open the address that dpmic app printed in "
     "the terminal."
 )
 USED = (
-    "This address works once. Open the one that dpmic app printed in the terminal. If "
-    "no window has opened, somebody else may have used it: stop dpmic app with Ctrl-C."
+    "This address does not open the window, or has opened it before. Open the one that dpmic app "
+    "printed in the terminal."
 )
 FOREIGN = (
     "This request came from another page and was refused. Use the address that dpmic app printed."
@@ -43,17 +46,29 @@ HOST = "This window is reached only by the address that dpmic app printed."
 METHOD = "Only GET and POST requests are answered."
 
 
+def _secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
 @dataclass
 class Keys:
     """The secrets of one process.
 
-    ``token`` is in the printed address and then in a cookie. ``once`` is in the address that the
-    browser is started with, which other users of the computer can read among its arguments: it
-    opens the window a single time.
+    All pages are below ``path``, since a cookie is sent to every port of a computer, but only to
+    addresses below its own path. ``token`` is in the printed address, and ``once``, good for a
+    single use, in the file that the browser is started with. Both are exchanged for ``cookie``.
     """
 
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    once: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    path: str = field(default_factory=_secret)
+    cookie: str = field(default_factory=_secret)
+    token: str = field(default_factory=_secret)
+    once: str = field(default_factory=_secret)
+    used: Callable[[], object] = lambda: None
+    """Called when ``once`` was used."""
+
+    def address(self, host: str, token: str) -> str:
+        """Return the address of the entrance."""
+        return f"http://{host}/{self.path}/{ENTRY}?token={token}"
 
     def admits(self, given: str) -> bool:
         """Return whether a token opens the window; the one for a single use is then used up."""
@@ -61,6 +76,7 @@ class Keys:
             return True
         if self.once and _same(given, self.once):
             self.once = ""
+            self.used()
             return True
         return False
 
@@ -70,12 +86,11 @@ class Gate:
 
     def __init__(self, inner: ASGIApp, host: str, keys: Keys) -> None:
         self.inner, self.host, self.keys = inner, host, keys
-        self.cookie = f"dpmic-{host.partition(':')[2]}"  # cookies do not distinguish ports
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, let in or answer; errors leave without their words, which may hold data."""
         if scope["type"] != "http":
-            return
+            return  # such as a WebSocket, which the server then closes
         begun = False
 
         async def sealed(message: Message) -> None:
@@ -91,7 +106,7 @@ class Gate:
             await answer(scope, receive, sealed)
             return
         try:
-            await self.inner(scope, receive, sealed)
+            await self.inner({**scope, "root_path": f"/{self.keys.path}"}, receive, sealed)
         except Exception as error:
             kind = type(error).__name__
             print(f"dpmic: {kind} in the app", file=sys.stderr)
@@ -102,36 +117,47 @@ class Gate:
         """Return a refusal, or the way in; None for what may pass."""
         headers = {name.decode("latin-1"): own.decode("latin-1") for name, own in scope["headers"]}
         method, origin = scope["method"], headers.get("origin")
+        path, below, place = scope["path"].removeprefix("/").partition("/")
+        entry = place == ENTRY and method == "GET"
         if headers.get("host") != self.host:
             return plain("Refused", HOST, 403)
         if method not in ("GET", "POST"):
             return plain("Refused", METHOD, 405)
         if (origin is not None or method == "POST") and origin != f"http://{self.host}":
             return plain("Refused", FOREIGN, 403)
-        if headers.get("sec-fetch-site") == "cross-site" and scope["path"] != ENTRY:
+        if headers.get("sec-fetch-site") not in OWN and not entry:
             return plain("Refused", FOREIGN, 403)
-        if scope["path"] == ENTRY and method == "GET":
+        if not below or not _same(path, self.keys.path):
+            return plain("Refused", NO_TOKEN, 403)
+        if entry:
             return self._entry(scope)
-        if not _same(_cookie(headers.get("cookie", ""), self.cookie), self.keys.token):
+        given = headers.get("cookie", "").split(";")
+        if not any(_same(own.strip(), f"{COOKIE}={self.keys.cookie}") for own in given):
             return plain("Refused", NO_TOKEN, 403)
         return None
 
     def _entry(self, scope: Scope) -> Response:
         """Turn a token in the address into a cookie, and clear the address bar.
 
-        Not by a redirect: after a link in a mail the browser would not send the new cookie.
+        Not by a redirect: after a link in a file the browser would not send the new cookie.
         """
         query = parse_qs(scope["query_string"].decode("latin-1"))
         if not self.keys.admits(query.get("token", [""])[0]):
             return plain("Refused", USED, 403)
-        answer = HTMLResponse(
-            "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-            "<link rel='icon' href='data:,'><title>dpmic</title>"
-            "<meta http-equiv='refresh' content='0;url=/'></head>"
-            "<body><p><a href='/'>Continue</a></p></body></html>"
-        )
-        answer.set_cookie(self.cookie, self.keys.token, httponly=True, samesite="strict")
+        answer = HTMLResponse(leading("."))
+        path = f"/{self.keys.path}/"
+        answer.set_cookie(COOKIE, self.keys.cookie, path=path, httponly=True, samesite="strict")
         return answer
+
+
+def leading(address: str) -> str:
+    """Return a page that leads on at once."""
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<link rel='icon' href='data:,'><title>dpmic</title>"
+        f"<meta http-equiv='refresh' content='0;url={text(address)}'></head>"
+        f"<body><p><a href='{text(address)}'>Continue</a></p></body></html>"
+    )
 
 
 def plain(title: str, words: str, status: int) -> Response:
@@ -147,12 +173,3 @@ def plain(title: str, words: str, status: int) -> Response:
 
 def _same(given: str, secret: str) -> bool:
     return secrets.compare_digest(given.encode(), secret.encode())
-
-
-def _cookie(header: str, name: str) -> str:
-    """Return the value of one cookie."""
-    try:
-        found: Any = SimpleCookie(header).get(name)
-    except CookieError:
-        return ""
-    return "" if found is None else str(found.value)

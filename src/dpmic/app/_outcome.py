@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 import sys
 import threading
+from dataclasses import dataclass
 from typing import Any
 
-from dpmic.app._session import Session
 from dpmic.errors import ParameterError
+from dpmic.job import Job
+from dpmic.privacy.ledger import Balance
 from dpmic.report import page
 from dpmic.results import Groups, Pairwise, ScoredPairs
 
@@ -20,22 +23,55 @@ TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv", "pn
 _drawing = threading.Lock()  # matplotlib's figures are shared by all threads
 
 
-def stem(session: Session) -> str:
-    """Return what files of a result are called."""
-    name = session.path.name.removesuffix(".toml").removesuffix(".dpmic")
-    if session.mode == "open":
-        name = session.file.rpartition("/")[2].partition(".")[0]
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome:
+    """What a job has published, with the job as it was then and the ledger right afterwards."""
+
+    job: Job
+    result: Any
+    left: Balance | None = None
+    rehearsal: bool = False
+
+    def balance(self) -> Balance | None:
+        """Return what the ledger had; the report asks for it as it would ask the ledger."""
+        return self.left
+
+    @property
+    def report(self) -> str:
+        """The report of ``dpmic run``, or of ``dpmic rehearse``."""
+        return page(
+            self.result,
+            ledger=None if self.left is None else self,
+            command=commands(self.job)[1 if self.rehearsal else 2],
+            job=self.job.text,
+            estimate=self.job.get("report", "estimate", False),
+            rehearsal=self.rehearsal,
+        )
+
+    @property
+    def script(self) -> str:
+        """A Python script that makes the same result, and its report."""
+        estimate = ", estimate=True" if self.job.get("report", "estimate", False) else ""
+        return (
+            "import dpmic\n\n"
+            f"job = dpmic.Job.load({self.job.path.name!r})\n"
+            "result = job.run()\n"
+            f"report = dpmic.report.page(result, job=job.text{estimate})\n"
+            f"dpmic.report.save(report, {stem(self.job.path.name) + '.html'!r})\n"
+        )
+
+
+def stem(name: str) -> str:
+    """Return what files are called that belong to a job file or a table."""
+    name = re.split(r"[/\\]", name)[-1]
+    job = name.endswith(".toml")
+    name = name.removesuffix(".toml").removesuffix(".dpmic") if job else name.partition(".")[0]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "result"
 
 
-def report(session: Session) -> str:
-    """Return the report of what was published."""
-    assert session.run is not None
-    published, about = session.run.result, str(session.run.about)
-    ledger = session.ledger() if published.dataset is not None else None
-    estimate = session.job.get("report", "estimate", False)
-    command = f"dpmic run {session.path.name}"
-    return page(published, ledger=ledger, command=command, job=about, estimate=estimate)
+def commands(job: Job) -> list[str]:
+    """Return the commands that check, rehearse and run a job, in the folder of its file."""
+    return [f"dpmic {verb} {shlex.quote(job.path.name)}" for verb in ("check", "rehearse", "run")]
 
 
 def inside(whole: str) -> str:
@@ -45,17 +81,6 @@ def inside(whole: str) -> str:
     assert title is not None
     assert main is not None
     return f"<article aria-labelledby='report'><h2 id='report'>{title[1]}</h2>{main[1]}</article>\n"
-
-
-def script(session: Session) -> str:
-    """Return a Python script that makes the same result, and its report."""
-    return (
-        "import dpmic\n\n"
-        f"job = dpmic.Job.load({session.path.name!r})\n"
-        "result = job.run()\n"
-        "report = dpmic.report.page(result, job=job.text)\n"
-        f"dpmic.report.save(report, {stem(session) + '.html'!r})\n"
-    )
 
 
 def as_csv(result: Any) -> str:

@@ -1,4 +1,4 @@
-"""The later steps: epsilon with its plan, the rehearsal, consent, and the result."""
+"""The later steps: epsilon with its plan, the rehearsal, consent, the result and the ledger."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dpmic._format import format_ceil, format_remainder
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, code, downloads, field, form, listing
 from dpmic.app._session import Prepared, Session
-from dpmic.app._steps import UNDECIDED, commands, home, lacking, raw
+from dpmic.app._steps import UNDECIDED, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
 from dpmic.job import Job, edited, for_the_file
 from dpmic.privacy.ledger import Ledger
-from dpmic.report import page
 from dpmic.report.markup import facts, paragraphs, text
 from dpmic.results import TablePlan
 
@@ -46,7 +45,7 @@ def epsilon(session: Session) -> Page:
         "<div class='field'><label for='slider'>Epsilon: smaller values protect more, "
         "and add more noise</label>"
         f"<input type='range' id='slider' min='{LEAST}' max='{MOST}' step='{LEAST}' "
-        f"value='{text(str(now))}' data-plan='/plan' data-number='epsilon'></div>"
+        f"value='{text(str(now))}' data-plan='plan' data-number='epsilon'></div>"
     )
     inner = slider + field("epsilon", "Epsilon as a number", now, inputmode="decimal")
     inner += f"<div id='plan' aria-live='polite'>{plan(session, str(now))}</div>"
@@ -73,9 +72,9 @@ def epsilon(session: Session) -> Page:
             inputmode="decimal",
         )
     inner += "</fieldset>"
-    body = form("/epsilon", inner, "Save and go on")
-    found = lacking(session.job, "/epsilon")
-    return Page("/epsilon", "Epsilon and the plan", found.hint + body, found.wrong)
+    body = form("epsilon", inner, "Save and go on")
+    found = lacking(session.job, "epsilon")
+    return Page("epsilon", "Epsilon and the plan", found.hint + body, found.wrong)
 
 
 def apply_epsilon(given: dict[str, str], session: Session) -> None:
@@ -102,18 +101,19 @@ def plan(session: Session, written: str) -> str:
     """Return the plan for an epsilon: the noise, the expected error, and what would remain."""
     try:
         value = _epsilon(written)
-        job = Job.of(edited(session.text, {("privacy", "epsilon"): value}), session.path)
-        first = [p for p in job.entries.problems if home(p) != "/epsilon"]
+        job = Job.of(edited(session.text, {("privacy", "epsilon"): value}), session.job.path)
+        first = [p for p in job.entries.problems if home(p) != "epsilon"]
         if first:
             return paragraphs("The plan needs the earlier steps; something is missing there.")
         query, refusal = session.planned(job)
+        ledger = session.ledger()
     except DpmicError as error:
         return paragraphs(error.spelled(for_the_file))
     rows = {"people (about)": f"{job.number_of_people():,}", **_about(query)}
     del rows["n, public"]  # counted later
     rows |= _expected(job, query)
     refused = f"<p class='promise exposed'>{text(refusal)}</p>" if refusal else ""
-    return refused + _meters(job, query) + facts({**rows, "ledger": _left(session, query)})
+    return refused + _meters(job, query) + facts({**rows, "ledger": _left(ledger, query)})
 
 
 def _about(query: Any) -> dict[str, str]:
@@ -193,9 +193,8 @@ def _meters(job: Job, query: Any) -> str:
     )
 
 
-def _left(session: Session, query: Any) -> str:
+def _left(ledger: Ledger | None, query: Any) -> str:
     """Say what the ledger has left, and would have."""
-    ledger = session.ledger()
     if ledger is None:
         return "none yet, so this spending would not be tracked"
     now = ledger.balance()
@@ -222,7 +221,8 @@ def progress(task: Task, place: str) -> str:
     """Return how far a piece of work is, and a way to stop it."""
     body = f"<div id='progress' data-of='{place}' role='status'>{how_far(task)}</div>"
     if task.stoppable:
-        return body + form(f"{place}/stop", "", "Stop")
+        hidden = f"<input type='hidden' name='what' value='{place}'>"
+        return body + form("stop", hidden, "Stop")
     return body + paragraphs(
         "A query that has begun to spend cannot be stopped here. You can close this page."
     )
@@ -235,21 +235,18 @@ def rehearsal(session: Session) -> Page:
         "The rehearsal makes up columns within the bounds and categories of the job. It reads no "
         "record and spends nothing. Its values mean nothing; noise and report are real."
     )
-    again = form("/rehearsal", "", "Rehearse" if task is None else "Rehearse again")
+    again = form("rehearsal", "", "Rehearse" if task is None else "Rehearse again")
     if task is None:
-        return Page("/rehearsal", title, said + again, lacking(session.job).all)
+        return Page("rehearsal", title, said + again, lacking(session.job).all)
     if task.state == "running":
-        return Page("/rehearsal", title, progress(task, "/rehearsal"), waiting=True)
+        return Page("rehearsal", title, progress(task, "rehearsal"), waiting=True)
     if task.state != "done":
         failed = [task.error or "The rehearsal was stopped."]
-        return Page("/rehearsal", title, said + again, failed)
-    notes = []
-    if task.about != session.text:
-        notes = ["The job was changed after this rehearsal."]
-    estimate = session.job.get("report", "estimate", False)
-    whole = page(task.result, rehearsal=True, job=str(task.about), estimate=estimate)
-    body = f"{again}<p><a href='/consent'>Next: Consent</a></p>{_outcome.inside(whole)}"
-    return Page("/rehearsal", title, body, notes)
+        return Page("rehearsal", title, said + again, failed)
+    done: _outcome.Outcome = task.result
+    body = f"{again}<p><a href='consent'>Next: Consent</a></p>{_outcome.inside(done.report)}"
+    notes = [] if done.job is session.current else ["The job was changed after this rehearsal."]
+    return Page("rehearsal", title, body, notes)
 
 
 # Consent
@@ -260,28 +257,32 @@ def consent(session: Session) -> Page:
     task, title = session.preparation, "Consent"
     found = lacking(session.job).all
     if found:
-        return Page("/consent", title, paragraphs("Nothing can be spent yet."), found)
+        return Page("consent", title, paragraphs("Nothing can be spent yet."), found)
     if task is not None and task.state == "running":
-        return Page("/consent", title, progress(task, "/consent"), waiting=True)
-    prepare = form("/consent", "", "Read the table and show the plan")
+        return Page("consent", title, progress(task, "consent"), waiting=True)
+    prepare = form("consent", "", "Read the table and show the plan")
     said = paragraphs(
         "This reads the table, counts the records and prepares the query. Nothing is spent yet."
     )
-    if session.run is not None and session.run.about == session.text:
-        said = "<p><a href='/result'>This job was run: see its result.</a></p>" + said
-    if task is None or task.about != session.text:
-        return Page("/consent", title, said + prepare)
-    if task.state != "done":
-        return Page("/consent", title, said + prepare, [task.error or "It was stopped."])
-    return Page("/consent", title, _asking(session, task.result))
+    for number, run in enumerate(session.runs, 1):
+        if run.about is session.current:
+            words = "This job was run: see its result."
+            said = f"<p><a href='result?run={number}'>{words}</a></p>" + said
+    prepared = session.prepared
+    if prepared is not None:
+        return Page("consent", title, _asking(prepared))
+    failed = []
+    if task is not None and task.about is session.current:
+        failed = [task.error or "It was stopped."]
+    return Page("consent", title, said + prepare, failed)
 
 
-def _asking(session: Session, prepared: Prepared) -> str:
+def _asking(prepared: Prepared) -> str:
     """Return the query, what will be printed beside its result, and the button that spends."""
     query = prepared.query
     cost = format_ceil(query.epsilon)
     label = "Show the answer" if prepared.stored else f"Spend epsilon = {cost} and publish"
-    rows = _about(query) | _expected(session.job, query)
+    rows = _about(query) | _expected(prepared.job, query)
     hidden = f"<input type='hidden' name='nonce' value='{prepared.nonce}'>"
     shown = "<section class='promise' aria-labelledby='promise'><h2 id='promise'>Guarantee, as it "
     shown += f"will be printed</h2>{paragraphs(prepared.guarantee)}</section>"
@@ -290,38 +291,58 @@ def _asking(session: Session, prepared: Prepared) -> str:
     elif query.terms.ledger is None:
         notes = f"<p class='promise exposed'>{text(UNTRACKED)}</p>"
     else:
-        rows["ledger"] = _left(session, query)
+        rows["ledger"] = _left(query.terms.ledger, query)
         notes = ""
-    return shown + facts(rows) + notes + form("/spend", hidden, label)
+    return shown + facts(rows) + notes + form("spend", hidden, label)
 
 
 # The result
 
 
-def result(session: Session) -> Page:
-    """Show the report of what was published, with all that makes it again."""
-    task, title = session.run, "Result"
-    if task is None:
+def result(session: Session, number: int) -> Page:
+    """Show the report of one run, with all that makes it again; -1 if there is none."""
+    if number < 0:
         said = paragraphs("Nothing was published in this window yet.")
-        return Page("/result", title, said + "<p><a href='/consent'>To the consent</a></p>")
+        return Page("result", "Result", said + "<p><a href='consent'>To the consent</a></p>")
+    task = session.runs[number]
     if task.state == "running":
-        return Page("/result", title, progress(task, "/result"), waiting=True)
+        return Page("result", "Result", progress(task, "result"), waiting=True)
+    others = _others(session, number)
     if task.state != "done":
-        return Page("/result", title, "<p><a href='/epsilon'>To epsilon</a></p>", [task.error])
-    stem = _outcome.stem(session)
-    links = [(f"/result/{stem}.{kind}", words) for kind, words in _outcome.KINDS.items()]
-    if not hasattr(task.result, "plot"):
-        links = [link for link in links if not link[0].endswith(".png")]
-    links.append(("/job.toml?run=1", f"Job file, {session.path.name}"))
-    body = "<h2>Files</h2>" + downloads(links)
-    body += _outcome.inside(_outcome.report(session))
+        body = "<p><a href='epsilon'>To epsilon</a></p>" + others
+        return Page("result", "Result", body, [*_belongs(session, task.about), task.error])
+    done: _outcome.Outcome = task.result
+    run = f"run={number + 1}"
+    links = [(f"result.{kind}?{run}", words) for kind, words in _outcome.KINDS.items()]
+    if not hasattr(done.result, "plot"):
+        links = [link for link in links if not link[0].startswith("result.png")]
+    links.append((f"job.toml?{run}", f"Job file, {done.job.path.name}"))
+    body = f"{others}<h2>Files</h2>{downloads(links)}{_outcome.inside(done.report)}"
     body += "<section><h2>The same again</h2>"
-    body += code(
-        "In a terminal, in the folder of the job file:", commands(session).splitlines()[-1]
+    again = _outcome.commands(done.job)[-1]
+    body += code("In a terminal, in the folder of the job file:", again)
+    body += code("In Python:", done.script) + "</section>"
+    return Page("result", "Result", body, _belongs(session, done.job))
+
+
+def _belongs(session: Session, job: Job) -> list[str]:
+    """Say which job a result belongs to, where it is not the one that the window works on."""
+    now = session.current
+    if now is None or now.path != job.path or now.table is not job.table:
+        return [f"This is the result of {job.path.name}, which was begun earlier in this window."]
+    if now.text != job.text:
+        return ["The job was changed after this was published. Below is the one that ran."]
+    return []
+
+
+def _others(session: Session, number: int) -> str:
+    """Return links to the other results of this window."""
+    links = "".join(
+        f"<li><a href='result?run={place + 1}'>{place + 1}. {text(run.about.path.name)}</a></li>"
+        for place, run in enumerate(session.runs)
+        if place != number
     )
-    body += code("In Python:", _outcome.script(session)) + "</section>"
-    notes = [] if task.about == session.text else ["The job was changed after this was published."]
-    return Page("/result", title, body, notes)
+    return f"<h2>Other results</h2><ul class='downloads'>{links}</ul>" if links else ""
 
 
 def ledger_page(session: Session) -> Page:
@@ -329,8 +350,8 @@ def ledger_page(session: Session) -> Page:
     ledger = session.ledger()
     if ledger is None:
         said = "The job names no ledger, or it is not there yet. The page Epsilon makes one."
-        return Page("/ledger", "Ledger", paragraphs(said))
-    return Page("/ledger", "Ledger", _history(ledger))
+        return Page("ledger", "Ledger", paragraphs(said))
+    return Page("ledger", "Ledger", _history(ledger))
 
 
 def _history(ledger: Ledger) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import tempfile
 import webbrowser
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from dpmic.errors import DependencyError, InputError
@@ -53,7 +57,7 @@ def serve(
     try:
         import uvicorn  # noqa: F401
 
-        from dpmic.app._gate import ENTRY, Keys
+        from dpmic.app._gate import Keys
         from dpmic.app._session import Session
     except ImportError as error:
         if (error.name or "").startswith("dpmic"):
@@ -67,13 +71,39 @@ def serve(
         session.begin(file)
     listening = _bound(port)
     host = f"{LOCAL}:{listening.getsockname()[1]}"
-    say(f"The window is at http://{host}{ENTRY}?token={keys.token}")
+    say(f"The window is at {keys.address(host, keys.token)}")
     say("Only this computer can open it. Ctrl-C stops it.")
-    if browser:
-        webbrowser.open(f"http://{host}{ENTRY}?token={keys.once}")
-    with suppress(KeyboardInterrupt):
+    with _browser(keys, host) if browser else nullcontext(), suppress(KeyboardInterrupt):
         server(session, keys, host).run(sockets=[listening])
     say(session.farewell())
+
+
+@contextmanager
+def _browser(keys: Keys, host: str) -> Iterator[None]:
+    """Open a file that leads to the window, since all users can read a browser's arguments.
+
+    Only its owner can read the file (on Windows, by its place). It is gone once its token was
+    used, at the latest when the window stops. If there is no such file, the printed address works.
+    """
+    from dpmic.app._gate import leading
+
+    with suppress(OSError):
+        folder = Path(tempfile.mkdtemp(prefix="dpmic-"))
+        keys.used = partial(shutil.rmtree, folder, ignore_errors=True)
+        page = folder / "window.html"
+        with open(page, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file:
+            file.write(leading(keys.address(host, keys.once)))
+        # In a thread: some browsers return only when they are closed.
+        Thread(target=_browse, args=(page.as_uri(),), daemon=True).start()
+    try:
+        yield
+    finally:
+        keys.used()
+
+
+def _browse(address: str) -> None:
+    with suppress(OSError, webbrowser.Error):
+        webbrowser.open(address)
 
 
 def server(session: Session, keys: Keys, host: str) -> uvicorn.Server:
@@ -85,6 +115,7 @@ def server(session: Session, keys: Keys, host: str) -> uvicorn.Server:
 
     config = uvicorn.Config(
         Gate(application(session), host, keys),
+        http="h11",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -101,6 +132,8 @@ def _bound(port: int) -> socket.socket:
     try:
         if os.name == "posix":  # elsewhere it would let others listen there, too
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        elif exclusive := getattr(socket, "SO_EXCLUSIVEADDRUSE", None):
+            found.setsockopt(socket.SOL_SOCKET, exclusive, 1)
         found.bind((LOCAL, port))
         found.listen()  # who comes before the server is up waits
     except (OSError, OverflowError) as error:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from dpmic.app._outcome import Outcome
 from dpmic.app._task import Task
 from dpmic.data import Dialect, Uploaded, header
 from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import Job, edited, for_the_file, speaking_of_keys, template
-from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.ledger import Balance, Ledger
 from dpmic.privacy.query import Query, Terms
 
 ENDING = ".dpmic.toml"
@@ -25,11 +27,12 @@ Change = Mapping[tuple[str, str], Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prepared:
-    """A query that waits for consent, and what will be printed beside its result.
+    """A query that waits for consent, the job it comes from, and the guarantee of its result.
 
     The form of the page Consent sends ``nonce`` back; it is good for one run.
     """
 
+    job: Job
     query: Query[Any]
     guarantee: str
     stored: bool
@@ -43,47 +46,53 @@ class Session:
     Attributes
     ----------
     folder : Path
-        Where relative names begin: that of the job file.
-    mode : {"", "private", "open"}
-        Whether a job is made, or an open table is looked at. One process does not mix them
-        unless somebody starts over.
-    path, text : Path, str
-        The job file: where it would be, and what stands in it.
-    table : Uploaded or None
-        A table that was uploaded.
-    file : str
-        The table as somebody named it.
-    rehearsal, preparation, run : Task or None
-        The latest of each; ``about`` is the text of the job.
+        Where relative names begin.
+    file, table : str, Uploaded or None
+        The table as somebody named it, and its content if it was uploaded.
+    current : Job or None
+        The job that is being made. A change makes another one, so work keeps the job it is about.
+    rehearsal, preparation, scores : Task or None
+        The latest of each; ``about`` is the job, or the name of the open table.
+    runs : list of Task
+        All that was published since the window was opened, whatever was begun later.
+    lock : RLock
+        Held by one tab at a time, while it reads or changes the state.
     """
 
     folder: Path
-    mode: Literal["", "private", "open"] = ""
-    path: Path = Path("job.dpmic.toml")
-    text: str = ""
-    table: Uploaded | None = None
     file: str = ""
+    table: Uploaded | None = None
+    current: Job | None = None
     rehearsal: Task | None = None
     preparation: Task | None = None
-    run: Task | None = None
     scores: Task | None = None
-    pairs: dict[tuple[str, str], Task] = field(default_factory=dict)
+    looks: dict[tuple[str, str], Task] = field(default_factory=dict)
+    runs: list[Task] = field(default_factory=list)
     said: str = ""
     noted: str = ""
-    _used: set[str] = field(default_factory=set)
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _used: dict[str, int] = field(default_factory=dict)
     _made: tuple[Any, Any] | None = None
+
+    @property
+    def mode(self) -> Literal["", "private", "open"]:
+        """Whether a job is made, or an open table is looked at: never both."""
+        if self.current is not None:
+            return "private"
+        return "" if self.scores is None else "open"
 
     # The beginning
 
     def begin(self, name: str) -> None:
         """Take a file that somebody names: a job file, or a table."""
         path = self.folder / name
+        if self.current is not None and self.current.path == path:
+            return  # a second click
+        self.refuse_another()
         if name.endswith(".toml"):
             job = Job.load(path)
             self.start_over()
-            self.folder, self.path, self.text = path.parent, path, job.text
-            self.mode = "private"
+            self.current = job
             return
         header(str(path))
         self.start_over()
@@ -91,35 +100,47 @@ class Session:
 
     def take(self, table: Uploaded) -> None:
         """Take an uploaded table, or a job file that was uploaded."""
+        self.refuse_another()
         if table.name.endswith(".toml"):
             text = table.content.decode("utf-8", "replace")
-            job, earlier = Job.of(text, self.folder / table.name), self.table
+            job = Job.of(text, self.folder / table.name, self.table)
             self.start_over()
-            self.path, self.text, self.mode, self.table = job.path, text, "private", earlier
+            self.current = job
             return
         header(table)
         self.start_over()
         self.file, self.table = table.name, table
 
+    def refuse_another(self) -> None:
+        """Refuse a beginning in a window that is at work, such as from an old tab."""
+        if self.mode:
+            reason = "this window is working on it"
+            raise ParameterError(self.about, reason, "start over before you begin another")
+
+    @property
+    def about(self) -> str:
+        """The name of what the window works on."""
+        return self.file if self.current is None else self.current.path.name
+
     def start_over(self) -> None:
-        """Forget the table and the job; a run that has begun goes on."""
-        with self._lock:
-            for task in (self.rehearsal, self.preparation, self.scores, *self.pairs.values()):
-                if task is not None:
-                    task.stop()
-            self.mode, self.text, self.file = "", "", ""
-            self.table = self.rehearsal = self.preparation = self.scores = self._made = None
-            self.pairs = {}
-            if self.run is not None and self.run.state != "running":
-                self.run = None
+        """Forget the table and the job; what was published stays, and a run that has begun."""
+        for task in (self.rehearsal, self.preparation, self.scores, *self.looks.values()):
+            if task is not None:
+                task.stop()
+        self.rehearsal = self.preparation = self.scores = None
+        self.file, self.table, self.current, self._made, self.looks = "", None, None, None, {}
 
     def make_job(self) -> None:
         """Begin a job file for the table, from its header alone."""
+        if self.current is not None:
+            return  # a second click
+        self.refuse_another()
         notes: list[str] = []
         names = header(self.source, note=notes.append)
-        self.path = self.folder / (Path(self.file).stem + ENDING)
-        self.text = template(Path(self.file).as_posix(), names, self.path)
-        self.mode, self.noted = "private", ". ".join(notes)
+        path = self.folder / (Path(self.file).stem + ENDING)
+        text = template(Path(self.file).as_posix(), names, path)
+        self.current = Job.of(text, path, self.table)
+        self.noted = ". ".join(notes)
 
     @property
     def source(self) -> str | Uploaded:
@@ -133,7 +154,14 @@ class Session:
     @property
     def job(self) -> Job:
         """The job as it stands."""
-        return Job.of(self.text, self.path, self.table)
+        if self.current is None:
+            raise InputError("the job", "none was begun", "begin on the first page")
+        return self.current
+
+    @property
+    def text(self) -> str:
+        """The job file."""
+        return self.job.text
 
     def names(self) -> tuple[str, ...]:
         """Return the columns of the header, and those that the job names besides."""
@@ -147,13 +175,12 @@ class Session:
 
     def change(self, changes: Change) -> None:
         """Change entries of the job."""
-        with self._lock:
-            self.text = edited(self.text, changes)
+        self.rewrite(edited(self.text, changes))
 
     def rewrite(self, text: str) -> None:
         """Replace the whole text of the job by one that is TOML."""
-        Job.of(text, self.path)
-        self.text = text
+        if text != self.text:
+            self.current = Job.of(text, self.job.path, self.job.table)
 
     def ledger(self) -> Ledger | None:
         """Return the budget that the job names, if it is there."""
@@ -195,13 +222,16 @@ class Session:
         """Run the job on made-up data."""
         job = self.job
         query = job.rehearsal()
-        with self._lock:
-            if self.rehearsal is None or self.rehearsal.state != "running":
-                self.rehearsal = Task("rehearsing", job.text, lambda _: query.run(), for_the_file)
+        if self.rehearsal is None or self.rehearsal.state != "running":
+
+            def work(_: Task) -> Outcome:
+                return Outcome(job, _run(query), rehearsal=True)
+
+            self.rehearsal = Task("rehearsing", job, work, for_the_file)
 
     def prepare(self) -> None:
         """Read the table and prepare the query, which spends nothing."""
-        job = self.job
+        job, names = self.job, self.names()
         job.refuse(job.check())
 
         def work(task: Task) -> Prepared:
@@ -211,48 +241,77 @@ class Session:
             stored = entry is not None and entry.answer is not None
             if not stored:
                 query.check()
-            guarantee = _guarantee(job, query.n, self.names())
-            return Prepared(query, guarantee, stored, secrets.token_urlsafe(16))
+            guarantee = _guarantee(job, query.n, names)
+            return Prepared(job, query, guarantee, stored, secrets.token_urlsafe(16))
 
-        with self._lock:
-            now = self.preparation
-            if now is None or now.about != job.text or now.state != "running":
-                self.preparation = Task("preparing the query", job.text, work, for_the_file)
+        now = self.preparation
+        if now is None or now.about is not job or now.state != "running":
+            self.preparation = Task("preparing the query", job, work, for_the_file)
 
-    def spend(self, nonce: str) -> None:
-        """Run the prepared query, once for each consent, whichever tab it comes from."""
-        with self._lock:
-            if nonce in self._used:
-                return  # a second click, or another tab
-            task = self.preparation
-            prepared = None if task is None or task.about != self.text else task.result
-            if prepared is None or not secrets.compare_digest(prepared.nonce, nonce):
-                raise ParameterError(
-                    "the plan",
-                    "it was changed after this page was shown, so nothing was spent",
-                    "read it again",
-                )
-            if self.run is not None and self.run.state == "running":
-                raise ParameterError("the query", "another one is running", "wait for its result")
-            self._used.add(nonce)
-            self.preparation = None
-            query = prepared.query
+    @property
+    def prepared(self) -> Prepared | None:
+        """The query that waits for consent, if it is that of the job as it stands."""
+        task = self.preparation
+        if task is None or task.about is not self.current:
+            return None
+        found: Prepared | None = task.result
+        return found
 
-            def work(_: Task) -> Any:
-                with speaking_of_keys():
-                    return query.run()
+    def spend(self, nonce: str) -> int:
+        """Run the prepared query, once for each consent, whichever tab it comes from.
 
-            self.run = Task("publishing", self.text, work, for_the_file, stoppable=False)
+        Returns the place of the run in ``runs``. It keeps the job as it was consented to.
+        """
+        if nonce in self._used:
+            return self._used[nonce]  # a second click, or another tab
+        prepared = self.prepared
+        if prepared is None or not _same(prepared.nonce, nonce):
+            raise ParameterError(
+                "the plan",
+                "it was changed after this page was shown, so nothing was spent",
+                "read it again",
+            )
+        if self.publishing is not None:
+            raise ParameterError("the query", "another one is running", "wait for its result")
+        self._used[nonce] = len(self.runs)
+        self.preparation = None
+        job, query = prepared.job, prepared.query
+
+        def work(_: Task) -> Outcome:
+            return Outcome(job, _run(query), _balance(query.terms.ledger))
+
+        self.runs.append(Task("publishing", job, work, for_the_file, stoppable=False))
+        return self._used[nonce]
+
+    @property
+    def publishing(self) -> Task | None:
+        """The run that has not ended."""
+        return next((run for run in self.runs if run.state == "running"), None)
 
     def farewell(self) -> str:
         """Return what to say at the end."""
-        if self.run is not None and self.run.state == "running":
-            if self.job.at("privacy", "ledger") is None:
-                return "Stopped while publishing. There is no ledger, so count it as spent."
-            return (
-                "Stopped while publishing. If it was charged, the same job finishes it at no cost."
-            )
-        return "Stopped."
+        run = self.publishing
+        if run is None:
+            return "Stopped."
+        if run.about.at("privacy", "ledger") is None:
+            return "Stopped while publishing. There is no ledger, so count it as spent."
+        return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
+
+
+def _run(query: Query[Any]) -> Any:
+    with speaking_of_keys():
+        return query.run()
+
+
+def _balance(ledger: Ledger | None) -> Balance | None:
+    """Return what a ledger has right after a run, whose result nothing here may cost."""
+    with suppress(DpmicError):
+        return None if ledger is None else ledger.balance()
+    return None
+
+
+def _same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode(), secret.encode())
 
 
 def _free(job: Job, made: Any, **other: Any) -> Query[Any]:

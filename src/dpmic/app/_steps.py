@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpmic.app import _outcome
 from dpmic.app._frame import Page, code, downloads, field, form, radios, select
 from dpmic.app._session import Session
 from dpmic.errors import DpmicError, ParameterError, safe_repr
@@ -20,17 +21,17 @@ Form = Mapping[str, str]
 
 UNDECIDED, IGNORE = "?", "ignore"
 BELONGS = {
-    "privacy.person": "/protect",
-    "privacy.one_row_per_person": "/protect",
-    "privacy.rows_per_person": "/protect",
-    "data.people": "/protect",
-    "privacy.epsilon": "/epsilon",
-    "privacy.ledger": "/epsilon",
-    "privacy.allow_large_epsilon": "/epsilon",
-    "data.dataset": "/epsilon",
+    "privacy.person": "protect",
+    "privacy.one_row_per_person": "protect",
+    "privacy.rows_per_person": "protect",
+    "data.people": "protect",
+    "privacy.epsilon": "epsilon",
+    "privacy.ledger": "epsilon",
+    "privacy.allow_large_epsilon": "epsilon",
+    "data.dataset": "epsilon",
 }
-TABLES = {"columns": "/columns", "missing": "/columns", "question": "/question"}
-TABLES |= {"groups": "/question"}
+TABLES = {"columns": "columns", "missing": "columns", "question": "question"}
+TABLES |= {"groups": "question"}
 
 FROM_HEADER = (
     "The names come from the header of the table; no record was read. Write what you know of each "
@@ -138,7 +139,7 @@ def lacking(job: Job, place: str = "") -> Lacking:
 def home(problem: DpmicError) -> str:
     """Return the page on which a problem is to be solved."""
     key = problem.key if isinstance(problem, EntryError) else ""
-    return BELONGS.get(key, TABLES.get(key.partition(".")[0], "/job"))
+    return BELONGS.get(key, TABLES.get(key.partition(".")[0], "job"))
 
 
 # Whom to protect
@@ -168,9 +169,9 @@ def protect(session: Session) -> Page:
         "Differential privacy protects people: replacing the records of one person barely "
         "changes how likely any result is. It must know which rows belong to one person."
     )
-    body = said + form("/protect", inner, "Save and go on")
-    found = lacking(session.job, "/protect")
-    return Page("/protect", "Whom to protect", found.hint + body, found.wrong)
+    body = said + form("protect", inner, "Save and go on")
+    found = lacking(session.job, "protect")
+    return Page("protect", "Whom to protect", found.hint + body, found.wrong)
 
 
 def apply_protect(given: Form, session: Session) -> None:
@@ -222,9 +223,9 @@ def columns(session: Session) -> Page:
     said = paragraphs(FROM_HEADER)
     if person in names:
         said += paragraphs(f"The column {person} names the person and takes no other part.")
-    body = said + form("/columns", inner, "Save and go on")
-    found = lacking(session.job, "/columns")
-    return Page("/columns", "What the columns can be", found.hint + body, found.wrong)
+    body = said + form("columns", inner, "Save and go on")
+    found = lacking(session.job, "columns")
+    return Page("columns", "What the columns can be", found.hint + body, found.wrong)
 
 
 def _written(data: Mapping[str, Any]) -> str:
@@ -341,9 +342,9 @@ def question(session: Session) -> Page:
         hint="such as 300, or a = 300, b = 200",
     )
     inner += f"<div class='for-groups'><fieldset><legend>Groups</legend>{grouped}</fieldset></div>"
-    body = form("/question", inner, "Save and go on")
-    found = lacking(session.job, "/question")
-    return Page("/question", "The question", found.hint + body, found.wrong)
+    body = form("question", inner, "Save and go on")
+    found = lacking(session.job, "question")
+    return Page("question", "The question", found.hint + body, found.wrong)
 
 
 def apply_question(given: Form, session: Session) -> None:
@@ -387,7 +388,7 @@ def _sizes(written: str) -> Any:
 def job_file(session: Session) -> Page:
     """Show the job file, to be downloaded or changed as a text."""
     said = paragraphs(
-        f"Every step changes this text, {session.path.name}. Entries without a field in a step "
+        f"Every step changes this text, {session.job.path.name}. Entries without a field in a step "
         "can be changed here. The report shows the text unchanged, with its comments."
     )
     lines = session.text.count("\n") + 2
@@ -395,24 +396,18 @@ def job_file(session: Session) -> Page:
         "<div class='field'><label for='text'>The job file</label><textarea id='text' name='text' "
         f"rows='{min(lines, 40)}' spellcheck='false'>\n{_area(session.text)}</textarea></div>"
     )
-    body = said + downloads([("/job.toml", f"Download {session.path.name}")])
-    body += form("/job", area, "Save the text")
-    body += code("In a terminal, in the folder of the downloaded file:", commands(session))
-    return Page("/job", "The job file", body, lacking(session.job).all)
+    body = said + downloads([("job.toml", f"Download {session.job.path.name}")])
+    body += form("job", area, "Save the text")
+    body += code(
+        "In a terminal, in the folder of the downloaded file:",
+        "\n".join(_outcome.commands(session.job)),
+    )
+    return Page("job", "The job file", body, lacking(session.job).all)
 
 
 def _area(shown: str) -> str:
     """Return a text as a form sends it back, unlike one to be read."""
     return shown.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def commands(session: Session) -> str:
-    """Return the commands that do the same."""
-    name = session.path.name
-    quoted = (
-        name if name.replace(".", "").replace("-", "").replace("_", "").isalnum() else f"'{name}'"
-    )
-    return "\n".join(f"dpmic {verb} {quoted}" for verb in ("check", "rehearse", "run"))
 
 
 # Values of fields
@@ -458,13 +453,13 @@ def _value(written: str) -> Any:
 
 
 CHANGES: Mapping[str, Callable[[Form, Session], None]] = {
-    "/protect": apply_protect,
-    "/columns": apply_columns,
-    "/question": apply_question,
+    "protect": apply_protect,
+    "columns": apply_columns,
+    "question": apply_question,
 }
 SHOWN: Mapping[str, Callable[[Session], Page]] = {
-    "/protect": protect,
-    "/columns": columns,
-    "/question": question,
-    "/job": job_file,
+    "protect": protect,
+    "columns": columns,
+    "question": question,
+    "job": job_file,
 }

@@ -40,7 +40,7 @@ class Task:
     def __init__(
         self,
         what: str,
-        about: object,
+        about: Any,
         work: Callable[[Task], Any],
         spell: Callable[[str], str] = str,
         *,

@@ -35,7 +35,7 @@ const progress = document.getElementById("progress");
 if (progress) {
   const look = async () => {
     try {
-      const answer = await fetch(`/progress?of=${encodeURIComponent(progress.dataset.of)}`);
+      const answer = await fetch(`progress?of=${encodeURIComponent(progress.dataset.of)}`);
       if (answer.status === 204) {
         location.reload();
         return;
