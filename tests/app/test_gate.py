@@ -175,3 +175,5 @@ def test_an_unknown_page_is_a_sentence(inside):
     answer = inside.get("nowhere")
     assert answer.status == 404
     assert "no such page" in answer.text
+    deep = inside.get("explore/nowhere")  # where links and style sheets would not be found
+    assert (deep.status, "href" in deep.text) == (404, False)

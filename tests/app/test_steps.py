@@ -118,6 +118,22 @@ def test_the_plan_follows_epsilon(begun):
     assert begun.session.text.count("epsilon = 0.5") == 1  # looking changes nothing
 
 
+def test_the_plan_does_not_wait_for_a_ledger(begun):
+    """Names of ledger and dataset stand below it, and come after it."""
+    filled(begun)
+    begun.post("question", {"ask": "strongest pairs", "top": "1"})
+    whole = begun.get("plan?epsilon=1").text
+    assert whole.count("<meter") == 3
+    text = begun.session.text.replace('dataset = "visits"', 'dataset = "?"')
+    begun.post("job", {"text": text.replace("people = 300", "people = 5000")})
+    shown = begun.get("epsilon").text
+    assert "Still to be filled in: the name of the dataset" in shown
+    assert shown.count("<meter") == 3
+    assert "chance to find a relation of 0.5" in shown
+    begun.post("job", {"text": begun.session.text.replace("visits.ledger", "new.ledger")})
+    assert begun.get("epsilon").text.count("<meter") == 3
+
+
 def test_the_plan_is_that_of_the_records_that_surely_count(begun):
     """Two sources, the plan's table and the query's noise, must tell the same."""
     filled(begun)

@@ -290,6 +290,25 @@ def test_every_step_can_be_read_again_and_left_back_and_forth(serve, visit):
     assert served.session.runs[-1].state == "done"
 
 
+def test_the_plan_follows_the_slider(serve, visit, folder):
+    page = visit(serve())
+    through(page, ACTS[:3])
+    meters = page.locator("#plan meter")
+    assert meters.count() == 3  # noise, error and chance, before a ledger is named
+    noise = float(meters.first.get_attribute("value"))
+    said = page.locator("#plan").inner_text()
+    page.get_by_label("Epsilon: smaller values").fill("4")
+    page.wait_for_function("old => document.querySelector('#plan').innerText !== old", arg=said)
+    assert page.get_by_label("Epsilon as a number").input_value() == "4"
+    assert float(meters.first.get_attribute("value")) < noise / 2
+    epsilon(page)
+    page.wait_for_url("**/rehearsal")
+    page.get_by_role("link", name="Epsilon").click()
+    page.wait_for_selector("text=3 of 3 left, 1.5 after this")
+    page.get_by_label("Epsilon: smaller values").fill("4")
+    page.wait_for_selector("text=too little for this")
+
+
 def test_two_tabs_and_a_double_click_spend_once(serve, visit, folder):
     served = serve()
     page = visit(served)

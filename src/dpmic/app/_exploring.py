@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from dpmic._format import format_ceil
+from dpmic._format import format_chance
 from dpmic.all_pairs.pairwise import pairwise
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
@@ -211,7 +211,7 @@ def look(session: Session, x: str, y: str) -> Page:
     if task.state != "done":
         return Page("explore", title, back, [task.error or "It was stopped."])
     found: Tested = task.result
-    said = f"MICe = {decimals(found.score.mic)}, p = {format_ceil(found.test.pvalue, 3)}"
+    said = f"MICe = {decimals(found.score.mic)}, p = {format_chance(found.test.pvalue)}"
     query = urlencode({"x": x, "y": y})
     links = ((text(f"pair.{kind}?{query}"), words) for kind, words in _outcome.KINDS.items())
     body = f"{back}<p class='answer'>{text(said)}</p>{_outcome.inside(found.report)}"

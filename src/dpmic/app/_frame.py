@@ -80,7 +80,7 @@ def document(page: Page, session: Session) -> str:
 
 def _navigation(place: str, session: Session) -> str:
     """Return the steps, of which the current one is marked, and the links beside them."""
-    steps = STEPS if session.mode == "private" else OPEN if session.mode == "open" else {}
+    steps = STEPS if session.mode == "private" else {}
     links = "".join(
         f"<li><a href='{url}'{_current(url == place)}>{text(title)}</a></li>"
         for url, title in steps.items()
@@ -88,7 +88,9 @@ def _navigation(place: str, session: Session) -> str:
     aside = {".": "Start"}
     if session.mode == "private":
         aside |= {"job": "Job file", "ledger": "Ledger"}
-    elif session.runs:
+    elif session.mode == "open":
+        aside |= OPEN
+    if session.mode != "private" and session.runs:
         aside |= {"result": "Result"}
     others = "".join(
         f"<li><a href='{url}'{_current(url == place)}>{title}</a></li>"
@@ -160,17 +162,6 @@ def radios(name: str, legend: str, options: Mapping[str, tuple[str, str]], chose
             f"{below}</div>"
         )
     return f"<fieldset><legend>{text(legend)}</legend>{''.join(rows)}</fieldset>\n"
-
-
-def onward(place: str) -> str:
-    """Return links to the steps before and after."""
-    places = list(STEPS)
-    at = places.index(place)
-    back = f"<a href='{places[at - 1]}'>Back: {STEPS[places[at - 1]]}</a>" if at else ""
-    ahead = ""
-    if at + 1 < len(places):
-        ahead = f"<a href='{places[at + 1]}'>Next: {STEPS[places[at + 1]]}</a>"
-    return f"<p class='onward'>{back} {ahead}</p>\n"
 
 
 def downloads(links: Iterable[tuple[str, str]]) -> str:

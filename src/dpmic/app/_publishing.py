@@ -7,7 +7,7 @@ from typing import Any
 from dpmic._format import format_ceil, format_remainder
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, code, downloads, field, form, listing
-from dpmic.app._session import Prepared, Session
+from dpmic.app._session import Change, Prepared, Session
 from dpmic.app._steps import UNDECIDED, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
@@ -24,6 +24,9 @@ SMALL = "min='0' max='0.25' low='0.05' high='0.15' optimum='0'"
 
 LARGE = "min='0' max='1' low='0.5' high='0.9' optimum='1'"
 """Bars of chances."""
+
+UNCHARGED: Change = {("privacy", "ledger"): None, ("data", "dataset"): None}
+"""A plan needs no ledger, which people may name after they have seen it."""
 
 ENFORCED = "a column that identifies the person"
 UNTRACKED = (
@@ -101,7 +104,8 @@ def plan(session: Session, written: str) -> str:
     """Return the plan for an epsilon: the noise, the expected error, and what would remain."""
     try:
         value = _epsilon(written)
-        job = Job.of(edited(session.text, {("privacy", "epsilon"): value}), session.job.path)
+        changes = {("privacy", "epsilon"): value, **UNCHARGED}
+        job = Job.of(edited(session.text, changes), session.job.path)
         first = [p for p in job.entries.problems if home(p) != "epsilon"]
         if first:
             return paragraphs("The plan needs the earlier steps; something is missing there.")

@@ -69,7 +69,7 @@ def application(session: Session) -> Starlette:
         Route("/pair", window.looked(look)),
         Route("/pair.{kind}", window.made(pair_file)),
     ]
-    known: Any = {HTTPException: unknown, Exception: fault}
+    known: Any = {HTTPException: window.unknown, Exception: fault}
     return Starlette(routes=routes, exception_handlers=known)
 
 
@@ -319,6 +319,17 @@ class Window:
         name = f"{_outcome.stem(job.path.name)}.dpmic.toml"
         return _file(job.text.encode(), "application/toml", name)
 
+    async def unknown(self, request: Request, error: Exception) -> Response:
+        """Say that there is no such page; deeper down no link and no style sheet is found."""
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        title, said = "Not found", "There is no such page."
+        if request.url.path.count("/") > 2:
+            return plain(title, said, status)
+        body = paragraphs(said) + "<p><a href='.'>To the start</a></p>"
+        page = Page("", title, body)
+        shown = await self._alone(lambda: document(page, self.session))
+        return HTMLResponse(shown, status)
+
     # How they answer
 
     async def _alone(self, work: Callable[[], T]) -> T:
@@ -353,12 +364,6 @@ class Window:
             return HTMLResponse(document(page, self.session), status)
 
         return await self._alone(shown)
-
-
-async def unknown(_: Request, error: Exception) -> Response:
-    """Say that there is no such page."""
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    return plain("Not found", "There is no such page.", status)
 
 
 async def fault(_: Request, error: Exception) -> Response:
