@@ -186,6 +186,23 @@ def test_hostile_names_do_nothing(tmp_path):
     assert tomllib.loads(opened.session.text)["columns"][name] == {"bounds": [0, 1]}
 
 
+def test_a_form_of_a_job_that_was_left_changes_nothing(begun):
+    """Its page is still open in another tab."""
+    filled(begun)
+    actions = {
+        place: re.search(r"action='([^']+)'", begun.get(place).text)[1]
+        for place in ("protect", "columns", "question", "epsilon", "job")
+    }
+    assert begun.post(actions["protect"], {"unit": "one", "people": "7"}).alerts == ""
+    assert "people = 7" in begun.session.text
+    begun.post("over")
+    begun.post("file", {"file": "visits.dpmic.toml"})
+    for place, action in actions.items():
+        shown = begun.post(action, {"epsilon": "9", "unit": "one", "text": "", "rule": "fill"})
+        assert "another job was begun" in shown.alerts, place
+        assert begun.session.text == window.JOB
+
+
 ODD = [
     "[columns]\nage = { bounds = 5 }",
     "[columns]\nage = { bounds = [] }",

@@ -25,6 +25,8 @@ SMALL = "min='0' max='0.25' low='0.05' high='0.15' optimum='0'"
 LARGE = "min='0' max='1' low='0.5' high='0.9' optimum='1'"
 """Bars of chances."""
 
+FOUND = "chance to find a relation of 0.5"
+
 UNCHARGED: Change = {("privacy", "ledger"): None, ("data", "dataset"): None}
 """A plan needs no ledger, which people may name after they have seen it."""
 
@@ -75,7 +77,7 @@ def epsilon(session: Session) -> Page:
             inputmode="decimal",
         )
     inner += "</fieldset>"
-    body = form("epsilon", inner, "Save and go on")
+    body = form(session.own("epsilon"), inner, "Save and go on")
     found = lacking(session.job, "epsilon")
     return Page("epsilon", "Epsilon and the plan", found.hint + body, found.wrong)
 
@@ -179,19 +181,21 @@ def _error(value: float | None, upper: float | None) -> str:
 
 def _meters(job: Job, query: Any) -> str:
     """Draw the noise, the expected error and the chance of a strong pair."""
-    planned = _planned(job, query)
+    planned, said = _planned(job, query), {}
     drawn: dict[str, tuple[float | None, str]] = {}
     if isinstance(planned, TablePlan):
         drawn["noise of a value, 95%"] = planned.half_width, SMALL
         drawn["expected error"] = planned.error, SMALL
-        drawn["chance to find a relation of 0.5"] = planned.chance, LARGE
+        drawn[FOUND] = planned.chance, LARGE
+        if planned.chance is not None:
+            said[FOUND] = planned.chance_in_words()[1]
     elif planned is not None:
         drawn["expected error"] = planned.value, SMALL
         drawn["error in 90% of cases, at most"] = planned.value_upper, SMALL
     return "".join(
         f"<p class='gauge'><label for='gauge{place}'>{text(name)}</label> "
         f"<meter id='gauge{place}' {scale} value='{value:.4f}'></meter> "
-        f"<span class='number'>{value:.2g}</span></p>"
+        f"<span class='number'>{text(said.get(name, f'{value:.2g}'))}</span></p>"
         for place, (name, (value, scale)) in enumerate(drawn.items())
         if value is not None
     )

@@ -21,7 +21,7 @@ from dpmic.app._frame import OPEN, STATIC, STEPS, Page, document, field, form, s
 from dpmic.app._gate import plain
 from dpmic.app._session import Session
 from dpmic.app._task import FAULT, Task
-from dpmic.errors import DpmicError, InputError
+from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import for_the_file
 from dpmic.report.markup import paragraphs, text
 
@@ -217,9 +217,17 @@ class Window:
                 given = await read_form(request)
             except TooLargeError as error:
                 return await self._refused(error, 413)
-            return await self._alone(lambda: self._acted(lambda: act(self.session, given), back))
+            of = request.query_params.get("of")
+            return await self._alone(lambda: self._acted(lambda: self._own(act, given, of), back))
 
         return endpoint
+
+    def _own(self, act: Callable[[Session, Given], str], given: Given, of: str | None) -> str:
+        """Act on a form, unless it is of a job that somebody has left."""
+        if of not in (None, str(self.session.begun)):
+            reason = "another job was begun since it was shown, so nothing was changed"
+            raise ParameterError("this page", reason, "go on from here")
+        return act(self.session, given)
 
     def changed(self, place: str) -> Endpoint:
         """Return the endpoint of a step's form; it leads on once nothing is wrong there."""

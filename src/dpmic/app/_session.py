@@ -53,6 +53,8 @@ class Session:
         The job that is being made. A change makes another one, so work keeps the job it is about.
     rehearsal, preparation, scores : Task or None
         The latest of each; ``about`` is the job, or the name of the open table.
+    begun : int
+        How often somebody has started over; forms send it back.
     runs : list of Task
         All that was published since the window was opened, whatever was begun later.
     lock : RLock
@@ -68,6 +70,7 @@ class Session:
     scores: Task | None = None
     looks: dict[tuple[str, str], Task] = field(default_factory=dict)
     runs: list[Task] = field(default_factory=list)
+    begun: int = 0
     said: str = ""
     noted: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
@@ -129,6 +132,11 @@ class Session:
                 task.stop()
         self.rehearsal = self.preparation = self.scores = None
         self.file, self.table, self.current, self._made, self.looks = "", None, None, None, {}
+        self.begun += 1
+
+    def own(self, place: str) -> str:
+        """Return the address of a form that changes this job, and no other that is begun later."""
+        return f"{place}?of={self.begun}"
 
     def make_job(self) -> None:
         """Begin a job file for the table, from its header alone."""

@@ -169,7 +169,7 @@ def protect(session: Session) -> Page:
         "Differential privacy protects people: replacing the records of one person barely "
         "changes how likely any result is. It must know which rows belong to one person."
     )
-    body = said + form("protect", inner, "Save and go on")
+    body = said + form(session.own("protect"), inner, "Save and go on")
     found = lacking(session.job, "protect")
     return Page("protect", "Whom to protect", found.hint + body, found.wrong)
 
@@ -223,7 +223,7 @@ def columns(session: Session) -> Page:
     said = paragraphs(FROM_HEADER)
     if person in names:
         said += paragraphs(f"The column {person} names the person and takes no other part.")
-    body = said + form("columns", inner, "Save and go on")
+    body = said + form(session.own("columns"), inner, "Save and go on")
     found = lacking(session.job, "columns")
     return Page("columns", "What the columns can be", found.hint + body, found.wrong)
 
@@ -342,7 +342,7 @@ def question(session: Session) -> Page:
         hint="such as 300, or a = 300, b = 200",
     )
     inner += f"<div class='for-groups'><fieldset><legend>Groups</legend>{grouped}</fieldset></div>"
-    body = form("question", inner, "Save and go on")
+    body = form(session.own("question"), inner, "Save and go on")
     found = lacking(session.job, "question")
     return Page("question", "The question", found.hint + body, found.wrong)
 
@@ -397,7 +397,7 @@ def job_file(session: Session) -> Page:
         f"rows='{min(lines, 40)}' spellcheck='false'>\n{_area(session.text)}</textarea></div>"
     )
     body = said + downloads([("job.toml", f"Download {session.job.path.name}")])
-    body += form("job", area, "Save the text")
+    body += form(session.own("job"), area, "Save the text")
     body += code(
         "In a terminal, in the folder of the downloaded file:",
         "\n".join(_outcome.commands(session.job)),
