@@ -46,14 +46,19 @@ def application(session: Session) -> Starlette:
     routes = [Route(f"/{place}", window.step(place)) for place in SHOWN]
     routes += [Route(f"/{place}", window.changed(place), methods=["POST"]) for place in NEXT]
     routes += [Route(f"/{name}", window.static(name)) for name in STATIC]
-    acts = {"file": choose_file, "private": begin_private, "open": begin_open, "over": start_over}
-    routes += [
-        Route(f"/{name}", window.sent(act, "."), methods=["POST"]) for name, act in acts.items()
-    ]
-    own = {"job": rewrite, "rehearsal": rehearse, "consent": prepare, "explore": score}
-    routes += [
-        Route(f"/{name}", window.sent(act, name), methods=["POST"]) for name, act in own.items()
-    ]
+    acts = {
+        "file": (choose_file, "."),
+        "private": (begin_private, "."),
+        "open": (begin_open, "."),
+        "over": (start_over, "."),
+        "job": (rewrite, "job"),
+        "rehearsal": (rehearse, "rehearsal"),
+        "consent": (prepare, "consent"),
+        "spend": (spend, "consent"),
+        "explore": (score, "explore"),
+    }
+    for name, (act, back) in acts.items():
+        routes.append(Route(f"/{name}", window.sent(act, back), methods=["POST"]))
     routes += [
         Route("/", window.answered(lambda session, _: start(session))),
         Route("/plan", window.plan),
@@ -61,7 +66,6 @@ def application(session: Session) -> Starlette:
         Route("/stop", window.stop, methods=["POST"]),
         Route("/upload", window.upload, methods=["POST"]),
         Route("/job.toml", window.job_file),
-        Route("/spend", window.sent(spend, "consent"), methods=["POST"]),
         Route("/result", window.answered(result)),
         Route("/result.{kind}", window.made(result_file)),
         Route("/explore", window.looked(_exploring.overview)),

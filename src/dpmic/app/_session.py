@@ -132,6 +132,7 @@ class Session:
                 task.stop()
         self.rehearsal = self.preparation = self.scores = None
         self.file, self.table, self.current, self._made, self.looks = "", None, None, None, {}
+        self.said = self.noted = ""
         self.begun += 1
 
     def own(self, place: str) -> str:
