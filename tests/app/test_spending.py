@@ -333,7 +333,9 @@ def test_results_of_two_jobs_stay_apart(ready, tmp_path):
     for place, sent in sent_of(ready, first):
         assert sent.body == first[place]
     older = ready.get("result?run=1")
-    assert "href='result.json?run=1'" in older.text
+    for file in ("result.json", "job.toml"):
+        assert f"href='{file}?run=1'" in older.text
+    assert ready.get("job.toml?run=1").text == window.JOB
     assert "The job was changed" in older.alerts
     for wrong in ("0", "3", "-1", "x", "9" * 50):
         assert ready.get(f"result.json?run={wrong}").status == 404
