@@ -118,6 +118,13 @@ def test_the_plan_follows_epsilon(begun):
     assert begun.session.text.count("epsilon = 0.5") == 1  # looking changes nothing
 
 
+def test_a_plan_that_the_slider_has_left_is_not_computed(begun, monkeypatch):
+    """The browser has closed the connection: the plans of a long move would take minutes."""
+    filled(begun)
+    monkeypatch.setattr(begun.session, "planned", lambda _: pytest.fail("computed"))
+    assert begun.ask("GET", "plan?epsilon=1", b"", {}, gone=True).status == 204
+
+
 def test_the_plan_does_not_wait_for_a_ledger(begun):
     """Names of ledger and dataset stand below it, and come after it."""
     filled(begun)

@@ -114,7 +114,7 @@ class Window:
         kind = {"origin": ORIGIN, "content-type": "multipart/form-data; boundary=X"}
         return self.follow("upload", self.ask("POST", "upload", body, {**kind, **headers}))
 
-    def ask(self, method, place, body, headers):
+    def ask(self, method, place, body, headers, gone=False):
         """Ask for a place below the secret path, or for one that begins with a slash."""
         path, _, query = place.partition("?")
         path = path if path.startswith("/") else f"/{self.keys.path}/{path}"
@@ -136,7 +136,7 @@ class Window:
             {"type": "http.request", "body": part, "more_body": place < len(parts) - 1}
             for place, part in enumerate(parts)
         ]
-        self.unread = iter(messages)
+        self.unread = iter([{"type": "http.disconnect"}] if gone else messages)
         sent = []
 
         async def receive():

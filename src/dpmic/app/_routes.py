@@ -5,6 +5,7 @@ So every page can be read again, and the browser's own back and forward work.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -186,7 +187,7 @@ class Window:
     """The endpoints of one session. Work is done in threads, so that the window stays awake."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.session, self._planning = session, asyncio.Lock()
 
     # Kinds of endpoints
 
@@ -274,9 +275,13 @@ class Window:
         return endpoint
 
     async def plan(self, request: Request) -> Response:
-        """Send the plan for one position of the slider."""
+        """Send the plan for one position of the slider, unless it has moved on meanwhile."""
         written = request.query_params.get("epsilon", "")[:40]
-        return HTMLResponse(await self._alone(lambda: _publishing.plan(self.session, written)))
+        async with self._planning:
+            if await request.is_disconnected():
+                return Response(status_code=204)
+            shown = await self._alone(lambda: _publishing.plan(self.session, written))
+        return HTMLResponse(shown)
 
     async def upload(self, request: Request) -> Response:
         """Take an uploaded table or job file, into memory."""

@@ -220,12 +220,10 @@ class Session:
         if known != shape:
             made = job.made_up(rows=1)  # one row each: more records would only have less noise
             self._made = (shape, made)
-        query = _free(job, made, allow_noisy=True)
         try:
-            _free(job, made)
+            return _free(job, made), ""
         except ParameterError as error:
-            return query, error.spelled(for_the_file)
-        return query, ""
+            return _free(job, made, allow_noisy=True), error.spelled(for_the_file)
 
     def rehearse(self) -> None:
         """Run the job on made-up data."""
