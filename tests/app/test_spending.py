@@ -401,3 +401,23 @@ def test_an_old_tab_cannot_begin_another_job(ready):
     assert "start over" in ready.upload("visits.csv", b"a,b\n1,2\n").alerts
     assert ready.session.current is before
     assert ready.post("file", {"file": "visits.dpmic.toml"}).alerts == ""  # a second click
+
+
+@pytest.mark.parametrize("place", ["rehearsal", "consent"])
+def test_work_that_spends_nothing_shows_progress_and_can_be_stopped(ready, monkeypatch, place):
+    go_on = threading.Event()
+
+    def waiting(*_):
+        assert go_on.wait(60)
+
+    monkeypatch.setattr(Query, "run", waiting)
+    monkeypatch.setattr(Query, "stored", waiting)
+    shown = ready.post(place).text
+    assert f"<input type='hidden' name='what' value='{place}'>" in shown
+    assert "s so far" in ready.get(f"progress?of={place}").text
+    assert "stopped" in ready.post("stop", {"what": place}).alerts
+    assert ready.get(f"progress?of={place}").status == 204
+    task = ready.session.rehearsal if place == "rehearsal" else ready.session.preparation
+    go_on.set()
+    task.wait(60)
+    assert (task.state, ready.session.prepared, ready.session.runs) == ("stopped", None, [])
