@@ -297,6 +297,7 @@ def test_every_step_can_be_read_again_and_left_back_and_forth(serve, visit):
 def test_the_plan_follows_the_slider(serve, visit, folder):
     page = visit(serve())
     through(page, ACTS[:3])
+    page.wait_for_load_state()
     meters = page.locator("#plan meter")
     assert meters.count() == 3  # noise, error and chance, before a ledger is named
     noise = float(meters.first.get_attribute("value"))
@@ -309,8 +310,16 @@ def test_the_plan_follows_the_slider(serve, visit, folder):
     page.wait_for_url("**/rehearsal")
     page.get_by_role("link", name="Epsilon").click()
     page.wait_for_selector("text=3 of 3 left, 1.5 after this")
+    page.wait_for_load_state()  # and with it the script
     page.get_by_label("Epsilon: smaller values").fill("4")
     page.wait_for_selector("text=too little for this")
+    page.get_by_role("link", name="Columns").click()
+    page.wait_for_url("**/columns")
+    page.go_back()  # the field may have kept its 4, and the plan is that of the field
+    page.wait_for_function(
+        "() => document.querySelector('#plan').innerText.includes("
+        "'epsilon = ' + document.querySelector('#epsilon').value)"
+    )
 
 
 def test_two_tabs_and_a_double_click_spend_once(serve, visit, folder):
@@ -611,6 +620,7 @@ def test_the_keyboard_alone_is_enough(serve, visit, folder):
     press(page, button("Save"))
     page.keyboard.press("Space")
     page.wait_for_url("**/epsilon")
+    page.wait_for_load_state()
     press(page, "it.id === 'slider'")
     before = page.locator("#plan").inner_text()
     page.keyboard.press("PageUp")

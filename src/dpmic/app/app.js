@@ -29,6 +29,10 @@ if (slider) {
     slider.value = number.value;
     soon();
   });
+  // Browsers fill in again what was there before somebody left the page.
+  window.addEventListener("pageshow", () => {
+    if (number.value !== number.defaultValue) soon();
+  });
 }
 
 const progress = document.getElementById("progress");
