@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,22 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0
 """Seconds before a bar appears: most work finishes sooner."""
+
+Listener = Callable[[str, int, int | None], None]
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell somebody else, too, what is done, how much of it, and of how much.
+
+    What the listener raises stops the work before its next piece.
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 @contextmanager
@@ -86,8 +103,12 @@ def _bar(what: str, done: int, *, numbers: bool) -> Iterator[Callable[[int, int 
     progress: Progress | None = None
     task: Any = None
 
+    listener = _listener.get()
+
     def update(now: int, total: int | None) -> None:
         nonlocal progress, task
+        if listener is not None:
+            listener(what, now, total)
         if progress is None and watched and time.monotonic() - begun > PATIENCE:
             progress = _progress(*_columns("{task.description}", numbers=numbers))
             task = progress.add_task(what, total=total, completed=done)

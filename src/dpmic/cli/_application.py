@@ -25,6 +25,7 @@ from dpmic.cli import (
     reproduce,
     score,
     screen,
+    window,
 )
 from dpmic.cli._options import spread
 from dpmic.errors import BoundsReminder, Message, NoiseWarning
@@ -49,6 +50,7 @@ for name, function, example in (
     ("check", job.check, job.EXAMPLE_CHECK),
     ("rehearse", job.rehearse, job.EXAMPLE_REHEARSE),
     ("run", job.run, job.EXAMPLE),
+    ("app", window.app, window.EXAMPLE),
     ("audit", plan.audit, plan.EXAMPLE_AUDIT),
     ("reproduce", reproduce.reproduce, reproduce.EXAMPLE),
     ("demo", demo.demo, demo.EXAMPLE),

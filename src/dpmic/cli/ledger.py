@@ -105,25 +105,10 @@ def _row(entry: Entry) -> tuple[str, ...]:
     """Return one row of the table."""
     when = entry.time.partition("+")[0].replace("T", " ")
     state = "answered" if entry.answered else "pending"
-    question = _words(entry.question)
+    question = entry.words
     if entry.dataset is not None:
         question = f"{entry.dataset}: {question}"
     return when, question, format_ceil(entry.epsilon), format_ceil(entry.delta), state
-
-
-def _words(question: str) -> str:
-    """Return the query key in words, and any other text unchanged."""
-    key = _parsed(question)
-    if not isinstance(key, dict):
-        return question
-    groups = f", for each of {len(key['groups'])} groups by {key['by']}" if "groups" in key else ""
-    key = {**key.get("each", {}), **key}  # with groups, the query of each
-    if not {"mechanism", "columns", "n"} <= key.keys():
-        return question
-    named = f"{key['name']}: " if key.get("name") else ""
-    top = f", top {key['top']}" if "top" in key else ""
-    what = f"{key['mechanism']} of {', '.join(key['columns'])}{top}{groups}"
-    return f"{named}{what} (n = {key['n']})"
 
 
 def _parsed(text: str | None) -> Any:

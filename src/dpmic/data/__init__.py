@@ -8,7 +8,7 @@ from typing import Any
 from dpmic.data._columns import LEAST_RECORDS, OTHER, coded, column, declares_dates
 from dpmic.data._dialect import Dialect
 from dpmic.data._engines import DaskRows, DuckDBRows, PolarsRows, SparkRows
-from dpmic.data._opening import header, is_table, load, open_file, open_files
+from dpmic.data._opening import Uploaded, header, is_table, load, open_file, open_files
 from dpmic.data._streams import Batch, Batches, Stream
 from dpmic.data._tables import (
     Backend,
@@ -43,6 +43,7 @@ __all__ = [
     "Source",
     "Stream",
     "Unlisted",
+    "Uploaded",
     "Variable",
     "bounded",
     "build",

@@ -8,8 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -49,6 +50,29 @@ NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """The name that engines give to the folder of rows without a value."""
 
 
+@dataclass(frozen=True, repr=False)
+class Uploaded:
+    """A text file that is in memory, under the name that it had."""
+
+    name: str
+    content: bytes
+
+    def text(self, dialect: Dialect) -> TextFile:
+        """Return it as a text to read, or refuse another kind."""
+        kind = _ending(self.name)
+        if kind not in TEXTS:
+            reason = f"files with the ending {kind!r} cannot be uploaded"
+            raise InputError(
+                self.name, reason, f"give the path of the file instead, or use {', '.join(TEXTS)}"
+            )
+        dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
+        opened = partial(_open_text, self.name, self.content)
+        return TextFile(self.name, opened, dialect, usual=TEXTS[kind])
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def open_files(data: Any, *, public: bool) -> LocalStream | None:
     """Return the rows of a dataset, a path or several paths, or None for anything else.
 
@@ -66,7 +90,7 @@ def open_files(data: Any, *, public: bool) -> LocalStream | None:
 
 
 def open_file(
-    path: str,
+    path: str | Uploaded,
     dialect: Dialect = PLAINLY,
     *,
     labels: Sequence[str] = (),
@@ -80,7 +104,7 @@ def open_file(
 
     Parameters
     ----------
-    path : str
+    path : str or Uploaded
         A CSV, TSV or TXT file, perhaps compressed (.gz, .zst); an Excel workbook (.xlsx); a file
         of SPSS, Stata or SAS; a Parquet, Feather or Arrow file; a folder of files of one kind.
         ``-`` is text on standard input.
@@ -103,10 +127,12 @@ def open_file(
     """
     options: dict[str, Any] = {"labels": labels, "dates": dates, "private": private, "typed": typed}
     options |= {"public": not private, "note": note}
-    if path == "-":
+    if isinstance(path, Uploaded):
+        rows: LocalStream = TextFiles([path.text(dialect)], **options)
+    elif path == "-":
         dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
         source = TextFile(STDIN, lambda: nullcontext(sys.stdin.buffer), dialect)
-        rows: LocalStream = TextFiles([source], once=True, **options)
+        rows = TextFiles([source], once=True, **options)
     else:
         if not os.path.exists(path):
             raise InputError(path, "there is no such file", "check the name and the folder")
@@ -121,7 +147,7 @@ def open_file(
 
 
 def header(
-    path: str, dialect: Dialect = PLAINLY, note: Callable[[str], None] | None = None
+    path: str | Uploaded, dialect: Dialect = PLAINLY, note: Callable[[str], None] | None = None
 ) -> tuple[str, ...]:
     """Return the names of a file's columns, from its header and the options only.
 
@@ -158,7 +184,11 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def load(
-    path: str, columns: Sequence[str] | None = None, *, without: Sequence[str] = (), **options: Any
+    path: str | Uploaded,
+    columns: Sequence[str] | None = None,
+    *,
+    without: Sequence[str] = (),
+    **options: Any,
 ) -> pyarrow.Table:
     """Read columns of a file into memory, by default all except those in ``without``.
 
@@ -167,7 +197,7 @@ def load(
     """
     import pyarrow as pa
 
-    name, private = STDIN if path == "-" else path, options.get("private", False)
+    name, private = STDIN if path == "-" else str(path), options.get("private", False)
     try:
         rows = open_file(path, **options)
         names = rows.names
@@ -290,16 +320,17 @@ def _text_file(path: str, kind: str, folder: str | None, dialect: Dialect) -> Te
     return TextFile(path, partial(_open_text, path), dialect, folders, size, TEXTS[kind])
 
 
-def _open_text(path: str) -> AbstractContextManager[Any]:
-    """Open a text file, and decompress it while it is read."""
+def _open_text(path: str, content: bytes | None = None) -> AbstractContextManager[Any]:
+    """Open a text file, on the disk or in memory, and decompress it while it is read."""
     if path.lower().endswith(".gz"):
-        return gzip.open(path)
+        return gzip.open(path if content is None else BytesIO(content))
     if path.lower().endswith(".zst"):
         import pyarrow as pa
 
-        unpacked: AbstractContextManager[Any] = pa.CompressedInputStream(path, "zstd")
+        packed = path if content is None else pa.BufferReader(content)
+        unpacked: AbstractContextManager[Any] = pa.CompressedInputStream(packed, "zstd")
         return unpacked
-    return open(path, "rb")
+    return open(path, "rb") if content is None else BytesIO(content)
 
 
 def _text_dataset(dataset: Any, public: bool) -> TextFiles | None:

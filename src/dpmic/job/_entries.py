@@ -368,9 +368,8 @@ def _lines(text: str) -> dict[tuple[str, ...], int]:
         found = PLACE.match(line)
         if found is None:
             continue
-        try:
-            path = tuple(_path(tomllib.loads(f"{found['key']} = 0")))
-        except ValueError:
+        path = path_of(found["key"])
+        if not path:
             continue
         if found["table"]:
             table = path
@@ -379,6 +378,14 @@ def _lines(text: str) -> dict[tuple[str, ...], int]:
         for length in (1, 2):
             places.setdefault(path[:length], number)
     return places
+
+
+def path_of(key: str) -> tuple[str, ...]:
+    """Return the names in a dotted key, or nothing for what is not one."""
+    try:
+        return tuple(_path(tomllib.loads(f"{key} = 0")))
+    except ValueError:
+        return ()
 
 
 def _path(nested: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
-from dpmic.data import Dialect, header, is_table, load, position
+from dpmic.data import Dialect, Uploaded, header, is_table, load, position
 from dpmic.errors import DpmicError, InputError, ParameterError, safe_repr
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
@@ -51,6 +51,8 @@ class Job:
         The path, as given.
     text : str
         The text of the file, with comments; reports show it unchanged.
+    table : Uploaded or None
+        A table in memory, to be used instead of the file that the job names.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Job:
     path: Path
     text: str
     entries: Entries = field(repr=False)
+    table: Uploaded | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Job:
@@ -96,18 +99,23 @@ class Job:
         """
         file = Path(path)
         try:
-            text = file.read_text(encoding="utf-8-sig")
-            entries = Entries.read(text)
+            return cls.of(file.read_text(encoding="utf-8-sig"), file)
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             reason = "there is no such file" if missing else error.strerror or "it cannot be read"
             raise InputError(str(file), reason, "check the name and the folder") from None
         except UnicodeDecodeError as error:
             raise _no_toml(file, error) from None
+
+    @classmethod
+    def of(cls, text: str, path: str | os.PathLike[str], table: Uploaded | None = None) -> Job:
+        """Return the job that a text describes, as if it stood in the file ``path``."""
+        try:
+            entries = Entries.read(text)
         except ValueError as error:
-            raise _no_toml(file, error, text) from None
+            raise _no_toml(path, error, text) from None
         _rules.apply(entries)
-        return cls(file, text, entries)
+        return cls(Path(path), text, entries, table)
 
     # The content of the file
 
@@ -119,6 +127,12 @@ class Job:
         """Return the file in an entry, relative to the folder of the job."""
         name = self.get(table, key)
         return None if name is None else self.path.parent / name
+
+    @property
+    def _source(self) -> str | Uploaded | None:
+        """Where the records are."""
+        file = self.at("data", "file")
+        return self.table or (None if file is None else str(file))
 
     @property
     def ask(self) -> str:
@@ -199,12 +213,12 @@ class Job:
 
     def _in_file(self) -> Iterator[DpmicError]:
         """Yield a problem for each column that the header lacks, or has twice if it is used."""
-        file = self.at("data", "file")
+        file = self._source
         if file is None:
             return
         person = self.get("privacy", "person")
         try:
-            names = header(str(file), Dialect(**self.written))
+            names = header(file, Dialect(**self.written))
         except DpmicError as error:
             yield error
             return
@@ -338,7 +352,8 @@ class Job:
 
     def _read(self, terms: Terms) -> Any:
         """Load the columns that are needed; errors contain no data."""
-        ends, file = self.ends, str(self.at("data", "file"))
+        ends, file = self.ends, self._source
+        assert file is not None
         dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
         dialect = Dialect(**self.written)
         return load(

@@ -8,6 +8,7 @@ dataset: the same question about other data is a different one.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -53,6 +54,28 @@ class Entry:
     answer: str | None
     dataset: str | None
     answered_at: str | None
+
+    @property
+    def words(self) -> str:
+        """The question for people: a query of dpmic in words, any other text as it is."""
+        try:
+            asked = json.loads(self.question)
+        except ValueError:
+            return self.question
+        if not isinstance(asked, dict):
+            return self.question
+        groups = (
+            f", for each of {len(asked['groups'])} groups by {asked['by']}"
+            if "groups" in asked
+            else ""
+        )
+        asked = {**asked.get("each", {}), **asked}  # with groups, the query of each
+        if not {"mechanism", "columns", "n"} <= asked.keys():
+            return self.question
+        named = f"{asked['name']}: " if asked.get("name") else ""
+        top = f", top {asked['top']}" if "top" in asked else ""
+        what = f"{named}{asked['mechanism']} of {', '.join(asked['columns'])}{top}{groups}"
+        return f"{what} (n = {asked['n']})"
 
 
 @dataclass(frozen=True, slots=True)

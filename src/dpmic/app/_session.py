@@ -1,0 +1,341 @@
+"""What the window knows: one job file or one open table, and the work that belongs to it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from dpmic.app._outcome import Outcome
+from dpmic.app._task import Task
+from dpmic.data import Dialect, Uploaded, header
+from dpmic.errors import DpmicError, InputError, ParameterError
+from dpmic.job import Job, edited, for_the_file, speaking_of_keys, template
+from dpmic.privacy.ledger import Balance, Ledger
+from dpmic.privacy.query import Query, Terms
+
+ENDING = ".dpmic.toml"
+MOST_MADE_UP = 1_000_000
+"""People up to which the plan follows the slider: it needs as many made-up records."""
+
+Change = Mapping[tuple[str, str], Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """A query that waits for consent, the job it comes from, and the guarantee of its result.
+
+    The form of the page Consent sends ``nonce`` back; it is good for one run.
+    """
+
+    job: Job
+    query: Query[Any]
+    guarantee: str
+    stored: bool
+    nonce: str
+
+
+@dataclass
+class Session:
+    """The state of the window; all its tabs share it.
+
+    Attributes
+    ----------
+    folder : Path
+        Where relative names begin.
+    file, table : str, Uploaded or None
+        The table as somebody named it, and its content if it was uploaded.
+    current : Job or None
+        The job that is being made. A change makes another one, so work keeps the job it is about.
+    rehearsal, preparation, scores : Task or None
+        The latest of each; ``about`` is the job, or the name of the open table.
+    begun : int
+        How often somebody has started over; forms send it back.
+    runs : list of Task
+        All that was published since the window was opened, whatever was begun later.
+    lock : RLock
+        Held by one tab at a time, while it reads or changes the state.
+    """
+
+    folder: Path
+    file: str = ""
+    table: Uploaded | None = None
+    current: Job | None = None
+    rehearsal: Task | None = None
+    preparation: Task | None = None
+    scores: Task | None = None
+    looks: dict[tuple[str, str], Task] = field(default_factory=dict)
+    runs: list[Task] = field(default_factory=list)
+    begun: int = 0
+    said: str = ""
+    noted: str = ""
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _used: dict[str, int] = field(default_factory=dict)
+    _made: tuple[Any, Any] | None = None
+
+    @property
+    def mode(self) -> Literal["", "private", "open"]:
+        """Whether a job is made, or an open table is looked at: never both."""
+        if self.current is not None:
+            return "private"
+        return "" if self.scores is None else "open"
+
+    # The beginning
+
+    def begin(self, name: str) -> None:
+        """Take a file that somebody names: a job file, or a table."""
+        path = self.folder / name
+        if self.current is not None and self.current.path == path:
+            return  # a second click
+        self.refuse_another()
+        if name.endswith(".toml"):
+            job = Job.load(path)
+            self.start_over()
+            self.current = job
+            return
+        header(str(path))
+        self.start_over()
+        self.file = name
+
+    def take(self, table: Uploaded) -> None:
+        """Take an uploaded table, or a job file that was uploaded."""
+        self.refuse_another()
+        if table.name.endswith(".toml"):
+            text = table.content.decode("utf-8", "replace")
+            job = Job.of(text, self.folder / table.name, self.table)
+            self.start_over()
+            self.current = job
+            return
+        header(table)
+        self.start_over()
+        self.file, self.table = table.name, table
+
+    def refuse_another(self) -> None:
+        """Refuse a beginning in a window that is at work, such as from an old tab."""
+        if self.mode:
+            reason = "this window is working on it"
+            raise ParameterError(self.about, reason, "start over before you begin another")
+
+    @property
+    def about(self) -> str:
+        """The name of what the window works on."""
+        return self.file if self.current is None else self.current.path.name
+
+    def start_over(self) -> None:
+        """Forget the table and the job; what was published stays, and a run that has begun."""
+        for task in (self.rehearsal, self.preparation, self.scores, *self.looks.values()):
+            if task is not None:
+                task.stop()
+        self.rehearsal = self.preparation = self.scores = None
+        self.file, self.table, self.current, self._made, self.looks = "", None, None, None, {}
+        self.said = self.noted = ""
+        self.begun += 1
+
+    def own(self, place: str) -> str:
+        """Return the address of a form that changes this job, and no other that is begun later."""
+        return f"{place}?of={self.begun}"
+
+    def make_job(self) -> None:
+        """Begin a job file for the table, from its header alone."""
+        if self.current is not None:
+            return  # a second click
+        self.refuse_another()
+        notes: list[str] = []
+        names = header(self.source, note=notes.append)
+        path = self.folder / (Path(self.file).stem + ENDING)
+        text = template(Path(self.file).as_posix(), names, path)
+        self.current = Job.of(text, path, self.table)
+        self.noted = ". ".join(notes)
+
+    @property
+    def source(self) -> str | Uploaded:
+        """The table: in memory, or where it is."""
+        if self.table is None and not self.file:
+            raise InputError("the table", "none was chosen", "choose one on the first page")
+        return self.table or str(self.folder / self.file)
+
+    # The job
+
+    @property
+    def job(self) -> Job:
+        """The job as it stands."""
+        if self.current is None:
+            raise InputError("the job", "none was begun", "begin on the first page")
+        return self.current
+
+    @property
+    def text(self) -> str:
+        """The job file."""
+        return self.job.text
+
+    def names(self) -> tuple[str, ...]:
+        """Return the columns of the header, and those that the job names besides."""
+        job = self.job
+        try:
+            file = job.table or str(job.at("data", "file"))
+            found = header(file, Dialect(**job.written))
+        except DpmicError:
+            found = ()
+        return tuple(dict.fromkeys((*found, *job.entries.columns)))
+
+    def change(self, changes: Change) -> None:
+        """Change entries of the job."""
+        self.rewrite(edited(self.text, changes))
+
+    def rewrite(self, text: str) -> None:
+        """Replace the whole text of the job by one that is TOML."""
+        if text != self.text:
+            self.current = Job.of(text, self.job.path, self.job.table)
+
+    def ledger(self) -> Ledger | None:
+        """Return the budget that the job names, if it is there."""
+        path = self.job.at("privacy", "ledger")
+        return Ledger(path) if path is not None and path.exists() else None
+
+    def make_ledger(self, epsilon: float) -> None:
+        """Make the budget that the job names; one that is there is never changed."""
+        path = self.job.at("privacy", "ledger")
+        if path is None:
+            raise ParameterError("the ledger", "it has no name", "name it first")
+        if path.exists():
+            raise ParameterError(str(path), "this file exists", "choose another name")
+        Ledger(path, epsilon)
+
+    # The work
+
+    def planned(self, job: Job) -> tuple[Query[Any], str]:
+        """Prepare the query of a job on made-up data: it has the noise of the real one.
+
+        Beside it stands why the job would be refused for its noise, if it would be.
+        """
+        if job.number_of_people() > MOST_MADE_UP:
+            reason = "of so many the noise is next to nothing, and a plan takes long"
+            raise ParameterError("the plan", reason, "rehearse the job instead")
+        shape = edited(job.text, {("privacy", "epsilon"): 1.0})
+        known, made = self._made or (None, None)
+        if known != shape:
+            made = job.made_up(rows=1)  # one row each: more records would only have less noise
+            self._made = (shape, made)
+        try:
+            return _free(job, made), ""
+        except ParameterError as error:
+            return _free(job, made, allow_noisy=True), error.spelled(for_the_file)
+
+    def rehearse(self) -> None:
+        """Run the job on made-up data."""
+        job = self.job
+        query = job.rehearsal()
+        if self.rehearsal is None or self.rehearsal.state != "running":
+
+            def work(_: Task) -> Outcome:
+                return Outcome(job, _run(query), rehearsal=True)
+
+            self.rehearsal = Task("rehearsing", job, work, for_the_file)
+
+    def prepare(self) -> None:
+        """Read the table and prepare the query, which spends nothing."""
+        job, names = self.job, self.names()
+        job.refuse(job.check())
+
+        def work(task: Task) -> Prepared:
+            query = job.query()
+            task.refuse_stopped()
+            entry = query.stored()
+            stored = entry is not None and entry.answer is not None
+            if not stored:
+                query.check()
+            guarantee = _guarantee(job, query.n, names)
+            return Prepared(job, query, guarantee, stored, secrets.token_urlsafe(16))
+
+        now = self.preparation
+        if now is None or now.about is not job or now.state != "running":
+            self.preparation = Task("preparing the query", job, work, for_the_file)
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The query that waits for consent, if it is that of the job as it stands."""
+        task = self.preparation
+        if task is None or task.about is not self.current:
+            return None
+        found: Prepared | None = task.result
+        return found
+
+    def spend(self, nonce: str) -> int:
+        """Run the prepared query, once for each consent, whichever tab it comes from.
+
+        Returns the place of the run in ``runs``. It keeps the job as it was consented to.
+        """
+        if nonce in self._used:
+            return self._used[nonce]  # a second click, or another tab
+        prepared = self.prepared
+        if prepared is None or not _same(prepared.nonce, nonce):
+            raise ParameterError(
+                "the plan",
+                "it was changed after this page was shown, so nothing was spent",
+                "read it again",
+            )
+        if self.publishing is not None:
+            raise ParameterError("the query", "another one is running", "wait for its result")
+        self._used[nonce] = len(self.runs)
+        self.preparation = None
+        job, query = prepared.job, prepared.query
+
+        def work(_: Task) -> Outcome:
+            return Outcome(job, _run(query), _balance(query.terms.ledger))
+
+        self.runs.append(Task("publishing", job, work, for_the_file, stoppable=False))
+        return self._used[nonce]
+
+    @property
+    def publishing(self) -> Task | None:
+        """The run that has not ended."""
+        return next((run for run in self.runs if run.state == "running"), None)
+
+    def farewell(self) -> str:
+        """Return what to say at the end."""
+        run = self.publishing
+        if run is None:
+            return "Stopped."
+        if run.about.at("privacy", "ledger") is None:
+            return "Stopped while publishing. There is no ledger, so count it as spent."
+        return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
+
+
+def _run(query: Query[Any]) -> Any:
+    with speaking_of_keys():
+        return query.run()
+
+
+def _balance(ledger: Ledger | None) -> Balance | None:
+    """Return what a ledger has right after a run, whose result nothing here may cost."""
+    with suppress(DpmicError):
+        return None if ledger is None else ledger.balance()
+    return None
+
+
+def _same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode(), secret.encode())
+
+
+def _free(job: Job, made: Any, **other: Any) -> Query[Any]:
+    """Prepare the query of a job on made-up columns, without a ledger."""
+    terms, _ = job.keywords()
+    terms |= {"ledger": None, "dataset": None, **other}
+    with speaking_of_keys():
+        return job.prepare(Terms(**terms), made)
+
+
+def _guarantee(job: Job, n: int, order: Sequence[str]) -> str:
+    """Return the guarantee of a job by running it on made-up records, as many as there are.
+
+    It lists what is public, in the order of the columns in the file.
+    """
+    made = job.made_up(n, rows=1)
+    known = [name for name in order if name in made.column_names]
+    sentences: str = _free(job, made.select(known)).run().guarantee
+    # The last sentence of a test is about its p-value, which nobody has drawn yet.
+    return sentences.rpartition(" If ")[0] if job.ask == "test" else sentences

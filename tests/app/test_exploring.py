@@ -1,0 +1,84 @@
+"""Without privacy: all pairs, one pair, filters, files, and a stop."""
+
+import csv
+import io
+import time
+
+import numpy as np
+import pytest
+import window
+
+import dpmic
+from dpmic.app import _exploring
+
+pytest.importorskip("starlette", reason="the window needs the extra app")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def scored(tmp_path):
+    opened = window.Window(window.folder(tmp_path), "visits.csv").enter()
+    opened.post("open")
+    opened.settled("explore")
+    return opened
+
+
+def test_every_pair_is_there_with_its_score(scored):
+    shown = scored.get("explore").text
+    exact = dpmic.mice(window.AGE, window.DOSE).mic
+    assert f"{exact:.4f}" in shown
+    assert f"aria-label='age and dose: {exact:.2f}'" in shown
+    assert "patient" in shown  # left out, and it is said why
+    assert "consecutive numbers" in shown
+    assert "Nothing here is private" in shown
+
+
+def test_a_filter_leaves_what_it_says(scored):
+    assert "6 pairs" in scored.get("explore").text
+    assert "3 pairs" in scored.get("explore?column=age").text
+    assert "1 pair," in scored.get("explore?column=age&least=0.5").text
+
+
+def test_a_pair_has_points_grid_and_p_value(scored):
+    scored.get("pair?x=age&y=dose")
+    shown = scored.settled("pair?x=age&y=dose").text
+    assert "p = 0.001" in shown
+    assert "Each dot is a record" in shown
+    for kind, begin in {"html": b"<!doctype", "json": b"{", "png": b"\x89PNG", "csv": b""}.items():
+        sent = scored.get(f"pair.{kind}?x=age&y=dose")
+        assert sent.status == 200
+        assert sent.body.startswith(begin)
+    shown = scored.get("pair?x=age&y=nowhere")
+    assert "there is no such column" in shown.alerts
+
+
+def test_files_have_every_pair(scored):
+    lines = list(csv.DictReader(io.StringIO(scored.get("explore.csv").text)))
+    assert len(lines) == 6
+    assert scored.get("explore.png").body.startswith(b"\x89PNG")
+    assert scored.get("explore.html").text.startswith("<!doctype html>")
+
+
+def test_stop_ends_the_work_before_its_next_piece(tmp_path, monkeypatch):
+    table = np.random.default_rng(1).random((200, 60))
+    rows = ["".join(f"c{i}," for i in range(60))[:-1]]
+    rows += [",".join(map(str, row)) for row in table]
+    (tmp_path / "wide.csv").write_text("\n".join(rows))
+    told = []
+    tell = _exploring.Task.tell
+
+    def slowly(self, *progress):
+        told.append(progress)
+        time.sleep(0.05)
+        tell(self, *progress)
+
+    monkeypatch.setattr(_exploring.Task, "tell", slowly)
+    opened = window.Window(tmp_path, "wide.csv").enter()
+    assert "role='status'" in opened.post("open").text
+    while not any(progress[0] == "pairs" for progress in told):
+        time.sleep(0.01)
+    shown = opened.post("stop", {"what": "explore"})
+    assert "It was stopped." in shown.alerts
+    opened.session.scores.wait(20)
+    assert told[-1][1] < 60 * 59 / 2  # before its end
+    assert opened.session.scores.result is None

@@ -1,0 +1,423 @@
+"""Consent and its result: spent once, found again, refused in sentences, and nothing un-noised."""
+
+import re
+import threading
+from html import unescape
+
+import pytest
+import window
+
+import dpmic
+from dpmic.privacy.query import Query
+
+pytest.importorskip("starlette", reason="the window needs the extra app")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def ready(tmp_path):
+    """A window with a job that can run."""
+    dpmic.Ledger(window.folder(tmp_path) / "visits.ledger", 3)
+    return window.Window(tmp_path, "visits.dpmic.toml").enter()
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Every run of a query, the rehearsals' included."""
+    counted, run = [], Query.run
+
+    def counting(self):
+        counted.append(self.terms.ledger)
+        return run(self)
+
+    monkeypatch.setattr(Query, "run", counting)
+    return counted
+
+
+def spent(tmp_path):
+    return dpmic.Ledger(tmp_path / "visits.ledger").spent
+
+
+def test_what_is_printed_was_shown_before(ready, tmp_path):
+    ready.post("consent")
+    asked = ready.settled("consent").text
+    nonce = re.search(r"name='nonce' value='([^']+)'", asked)[1]
+    assert spent(tmp_path) == 0
+    ready.post("spend", {"nonce": nonce})
+    shown = ready.settled("result").text
+    result = ready.session.runs[-1].result.result
+    assert result.guarantee in asked.replace("&#x27;", "'")
+    assert result.guarantee in shown.replace("&#x27;", "'")
+    assert 0.99 < spent(tmp_path) <= 1
+
+
+ONE = 'person = "patient"'
+PAIR = 'ask = "one pair"\nx = "age"\ny = "dose"'
+KINDS = {
+    "a person's first rows": {ONE: f"{ONE}\nrows_per_person = 2"},
+    "rows that nobody can tell apart": {ONE: "rows_per_person = 2"},
+    "rows that are people": {ONE: "one_row_per_person = true"},
+    "dropped records": {"[columns]": '[missing]\nrule = "drop"\ncomplete = 0.9\n[columns]'},
+    "random values": {"[columns]": '[missing]\nrule = "scatter"\n[columns]'},
+    "a test": {"one pair": "test"},
+    "all pairs": {
+        PAIR: 'ask = "all pairs"\ndelta = 1e-6',
+        "dose = {": "noise = { bounds = [0, 1] }\ndose = {",
+    },
+    "groups": {
+        "[columns]": '[groups]\nby = "ward"\nat_least = 100\n[columns]\n'
+        'ward = { categories = ["a", "b"] }',
+        "epsilon = 1.0": "epsilon = 2.0",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_guarantee_of_every_kind_was_shown_before(tmp_path, kind):
+    job = window.JOB.replace("epsilon = 1.0", "epsilon = 1.0\nallow_noisy = true")
+    for old, new in KINDS[kind].items():
+        assert old in job
+        job = job.replace(old, new)
+    dpmic.Ledger(window.folder(tmp_path, job) / "visits.ledger", 3, 1e-5)
+    opened = window.Window(tmp_path, "visits.dpmic.toml").enter()
+    assert opened.get("consent").alerts == ""
+    nonce = opened.nonce()
+    asked = unescape(opened.get("consent").text)
+    opened.post("spend", {"nonce": nonce})
+    shown = opened.settled("result")
+    assert shown.alerts == ""
+    printed = opened.session.runs[-1].result.result.guarantee
+    if kind == "a test":  # its last sentence is about the p-value
+        printed, _, last = printed.rpartition(" If ")
+        assert "p-value" in last
+    assert printed in asked
+    for file in ("html", "json", "csv"):
+        assert opened.get(f"result.{file}").status == 200
+
+
+def test_files_hold_the_result(ready):
+    ready.post("spend", {"nonce": ready.nonce()})
+    ready.settled("result")
+    result = ready.session.runs[-1].result.result
+    assert ready.get("result.json").text == result.to_json()
+    assert repr(result.value) in ready.get("result.csv").text
+    report = ready.get("result.html").text
+    assert report.startswith("<!doctype html>")
+    assert "dpmic run visits.dpmic.toml" in report
+    assert ready.get("result.png").body.startswith(b"\x89PNG")
+    assert ready.get("result.pdf").status == 404
+    assert ready.get("job.toml?run=1").text == window.JOB
+    assert "dpmic.Job.load" in ready.get("result").text
+
+
+def test_two_tabs_and_a_double_click_spend_once(ready, runs, tmp_path):
+    nonce = ready.nonce()
+    tabs = [threading.Thread(target=ready.post, args=("spend", {"nonce": nonce})) for _ in "1234"]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join()
+    ready.settled("result")
+    assert sum(ledger is not None for ledger in runs) == 1
+    assert len(dpmic.Ledger(tmp_path / "visits.ledger").history()) == 1
+
+
+def test_without_a_ledger_too_a_consent_is_good_for_one_run(tmp_path, runs):
+    job = window.JOB.replace('ledger = "visits.ledger"\n', "").replace('dataset = "visits"\n', "")
+    opened = window.Window(window.folder(tmp_path, job), "visits.dpmic.toml").enter()
+    nonce = opened.nonce()
+    assert "not tracked" in opened.get("consent").text
+    before = len(runs)
+    opened.post("spend", {"nonce": nonce})
+    first = opened.settled("result") and opened.session.runs[-1].result.result.value
+    opened.post("spend", {"nonce": nonce})
+    assert len(runs) == before + 1
+    assert opened.session.runs[-1].result.result.value == first
+
+
+def test_a_consent_to_another_plan_spends_nothing(ready, tmp_path):
+    nonce = ready.nonce()
+    given = {"epsilon": "2", "ledger": "visits.ledger", "dataset": "visits"}
+    ready.post("epsilon", given)
+    shown = ready.post("spend", {"nonce": nonce})
+    assert "it was changed after this page was shown" in shown.alerts
+    assert ready.post("spend", {"nonce": "x"}).alerts
+    assert spent(tmp_path) == 0
+
+
+def test_a_spent_budget_is_a_sentence_before_anything_runs(ready, tmp_path):
+    dpmic.Ledger(tmp_path / "visits.ledger").spend("all of it", 2.5, dataset="other")
+    ready.post("consent")
+    shown = ready.settled("consent")
+    assert "has spent 2.5 of 3" in shown.alerts
+    assert "nonce" not in shown.text
+    assert spent(tmp_path) == 2.5
+
+
+def test_a_budget_spent_meanwhile_is_a_sentence_too(ready, tmp_path):
+    nonce = ready.nonce()
+    dpmic.Ledger(tmp_path / "visits.ledger").spend("all of it", 2.5, dataset="other")
+    ready.post("spend", {"nonce": nonce})
+    assert "has spent 2.5 of 3" in ready.settled("result").alerts
+
+
+def test_another_window_finds_what_was_paid_for(ready, tmp_path):
+    ready.post("spend", {"nonce": ready.nonce()})
+    ready.settled("result")
+    value = ready.session.runs[-1].result.result.value
+    later = window.Window(tmp_path, "visits.dpmic.toml").enter()
+    nonce = later.nonce()
+    assert "costs nothing" in later.get("consent").text
+    later.post("spend", {"nonce": nonce})
+    assert later.settled("result").status == 200
+    assert later.session.runs[-1].result.result.value == value
+    assert len(dpmic.Ledger(tmp_path / "visits.ledger").history()) == 1
+    history = later.get("ledger").text
+    assert "answered" in history
+    assert "age, dose" in history
+
+
+def test_a_gap_is_refused_by_the_column_alone(ready, tmp_path):
+    file = tmp_path / "visits.csv"
+    file.write_text(file.read_text().replace(f",{window.AGE[7]},", ",secret-4711,", 1))
+    ready.post("consent")
+    shown = ready.settled("consent")
+    if not shown.alerts:  # read when it runs
+        ready.post("spend", {"nonce": re.search(r"nonce' value='([^']+)'", shown.text)[1]})
+        shown = ready.settled("result")
+    assert "age" in shown.alerts
+    for answer in ready.traffic:
+        assert "4711" not in answer.text
+    assert spent(tmp_path) == 0
+
+
+def a_private_session(tmp_path, number, job):
+    """Go through all steps, and return all that came back."""
+    folder = tmp_path / str(number)
+    folder.mkdir()
+    dpmic.Ledger(window.folder(folder, job) / "visits.ledger", 3)
+    opened = window.Window(folder, "visits.dpmic.toml").enter()
+    for place in ("protect", "columns", "question", "epsilon", "ledger", "job"):
+        opened.get(place)
+    opened.post("rehearsal")
+    opened.settled("rehearsal")
+    opened.post("spend", {"nonce": opened.nonce()})
+    opened.settled("result")
+    for kind in ("html", "json", "csv"):
+        opened.get(f"result.{kind}")
+    opened.get("ledger")
+    return "\n".join(answer.text for answer in opened.traffic)
+
+
+@pytest.mark.parametrize("ask", ["one pair", "strongest pairs", "all pairs", "test"])
+def test_nothing_unnoised_is_in_any_answer(tmp_path, ask, monkeypatch):
+    """Exact scores, and values of the records, in all that private sessions receive.
+
+    Noise may give a score its own four decimals by chance: about once in a hundred sessions, so
+    once in a million in each of three.
+    """
+    own = 'x = "age"\ny = "dose"\n' if ask in ("one pair", "test") else ""
+    own += "top = 1\n" if ask == "strongest pairs" else ""
+    job = window.JOB.replace('x = "age"\ny = "dose"\n', own).replace('"one pair"', f'"{ask}"')
+    job += "noise = { bounds = [0, 1] }\n"
+    exact = window.exact_scores(monkeypatch)
+    sessions = [a_private_session(tmp_path, number, job) for number in range(3)]
+    assert all("Guarantee" in whole for whole in sessions)
+    assert len(exact) == 3 * (3 if "pairs" in ask else 1)
+    shown = [window.leaked(exact, whole, 4) for whole in sessions]
+    assert set.intersection(*shown) == set()
+    for whole in sessions:
+        assert not window.leaked(exact, whole, 8)
+        assert not window.leaked([*window.AGE, *window.DOSE], whole, 3)
+
+
+def test_a_leak_would_be_found():
+    exact = dpmic.mice(window.AGE, window.DOSE).mic
+    for leak in (f"<td>{exact:.4f}</td>", f'{{"mic": {exact!r}}}', f"{exact:.4f}."):
+        assert window.leaked([exact], leak, 4) == {exact}
+    assert window.leaked([window.AGE[5]], f"row 6: {window.AGE[5]}", 3)
+    assert not window.leaked([exact], f"{exact + 1e-3:.4f}", 4)
+
+
+def test_open_pages_are_closed_to_a_private_session(ready):
+    ready.post("open")
+    assert ready.session.scores is None
+    ready.post("explore")
+    assert ready.session.scores is None
+    for place in ("explore", "pair?x=age&y=dose"):
+        assert ready.get(place).header("location") == "."
+    for place in ("explore.csv", "pair.csv?x=age&y=dose"):
+        assert "not" in ready.get(place).alerts
+
+
+def test_an_open_table_is_forgotten_before_a_job_begins(tmp_path):
+    """Its exact scores are nowhere, and what is still at work on them is given up."""
+    opened = window.Window(window.folder(tmp_path), "visits.csv").enter()
+    opened.post("open")
+    assert "dose" in opened.settled("explore").text
+    opened.get("pair?x=age&y=dose")
+    assert "Traceback" not in opened.settled("pair?x=age&y=dose").text
+    assert "start over" in opened.post("private").alerts
+    assert "start over" in opened.post("file", {"file": "visits.dpmic.toml"}).alerts
+    opened.post("over")
+    opened.post("file", {"file": "visits.dpmic.toml"})
+    assert (opened.session.scores, opened.session.looks) == (None, {})
+    for place in ("explore", "pair?x=age&y=dose"):
+        assert opened.get(place).header("location") == "."
+    for place in ("explore.csv", "pair.csv?x=age&y=dose"):
+        assert opened.get(place).status == 400
+    opened.post("over")
+    for place in ("protect", "columns", "consent", "job.toml"):
+        assert opened.get(place).header("location") == "."
+
+
+def test_a_result_belongs_to_the_job_that_ran(ready, tmp_path):
+    """Whatever is changed afterwards: its page, its files and the ledger it names stay."""
+    ready.post("rehearsal")
+    ready.settled("rehearsal")
+    ready.post("spend", {"nonce": ready.nonce()})
+    before = ready.settled("result").text
+    files = [f"result.{kind}?run=1" for kind in ("html", "json", "csv")] + ["job.toml?run=1"]
+    kept = {
+        place: (sent.header("content-disposition"), sent.body)
+        for place, sent in sent_of(ready, files)
+    }
+    dpmic.Ledger(tmp_path / "other.ledger", 7)
+    other = window.JOB.replace("visits.ledger", "other.ledger").replace('x = "age"', 'x = "noise"')
+    other += "noise = { bounds = [0, 1] }\n[report]\nestimate = true\n"
+    ready.post("job", {"text": other})
+    assert "The job was changed after this rehearsal" in ready.get("rehearsal").alerts
+
+    def unchanged(words):
+        shown = ready.get("result")
+        assert words in shown.alerts
+        assert "visits.dpmic.toml" in shown.text
+        assert shown.text.partition("<h2>Files")[2] == before.partition("<h2>Files")[2]
+        for place, sent in sent_of(ready, files):
+            assert (sent.header("content-disposition"), sent.body) == kept[place], place
+
+    unchanged("The job was changed after this was published")
+    assert b"other.ledger" not in kept["result.html?run=1"][1]
+    assert "left, epsilon" in before
+    ready.post("over")
+    unchanged("the result of visits.dpmic.toml, which was begun earlier")
+    assert "href='result'" in ready.get("").text
+    (tmp_path / "second.dpmic.toml").write_text(other)
+    ready.post("file", {"file": "second.dpmic.toml"})
+    unchanged("the result of visits.dpmic.toml, which was begun earlier")
+    ready.post("over")
+    ready.upload("visits.csv", (tmp_path / "visits.csv").read_bytes())
+    ready.upload("visits.dpmic.toml", window.JOB.encode())  # the same words on another table
+    unchanged("the result of visits.dpmic.toml, which was begun earlier")
+
+
+def sent_of(opened, places):
+    return [(place, opened.get(place)) for place in places]
+
+
+def test_results_of_two_jobs_stay_apart(ready, tmp_path):
+    """A page of the first, still open in a tab, goes on leading to its own files."""
+    ready.post("spend", {"nonce": ready.nonce()})
+    ready.settled("result")
+    first = {place: sent.body for place, sent in sent_of(ready, ["result.json?run=1"])}
+    ready.post(
+        "job",
+        {"text": window.JOB.replace('y = "dose"', 'y = "noise"') + "noise = { bounds = [0, 1] }\n"},
+    )
+    nonce = ready.nonce()
+    assert "was run" not in ready.get("consent").text
+    ready.post("spend", {"nonce": nonce})
+    second = ready.settled("result").text
+    assert "noise" in second
+    assert "href='result?run=1'" in second
+    for place, sent in sent_of(ready, first):
+        assert sent.body == first[place]
+    older = ready.get("result?run=1")
+    for file in ("result.json", "job.toml"):
+        assert f"href='{file}?run=1'" in older.text
+    assert ready.get("job.toml?run=1").text == window.JOB
+    assert "The job was changed" in older.alerts
+    for wrong in ("0", "3", "-1", "x", "9" * 50):
+        assert ready.get(f"result.json?run={wrong}").status == 404
+
+
+def test_start_over_while_it_runs_loses_nothing(ready, monkeypatch, tmp_path):
+    """The result comes, with the job that was consented to."""
+    run, go_on = Query.run, threading.Event()
+
+    def waiting(self):
+        if self.terms.ledger is not None:
+            assert go_on.wait(60)
+        return run(self)
+
+    nonce = ready.nonce()
+    monkeypatch.setattr(Query, "run", waiting)
+    ready.post("spend", {"nonce": nonce})
+    assert "cannot be stopped" in ready.get("result").text
+    ready.post("stop", {"what": "result"})
+    ready.post("over")
+    assert ready.get("protect").header("location") == "."
+    (tmp_path / "second.dpmic.toml").write_text(window.JOB)
+    ready.post("file", {"file": "second.dpmic.toml"})
+    again = ready.nonce()
+    assert "another one is running" in ready.post("spend", {"nonce": again}).alerts
+    assert "the same job finishes it" in ready.session.farewell()
+    go_on.set()
+    shown = ready.settled("result")
+    assert "the result of visits.dpmic.toml" in shown.alerts
+    assert "Guarantee" in shown.text
+    assert len(dpmic.Ledger(tmp_path / "visits.ledger").history()) == 1
+
+
+def test_a_consent_is_to_one_file_too(ready, tmp_path):
+    """The same text in another folder is another table and another ledger."""
+    nonce = ready.nonce()
+    other = tmp_path / "other"
+    other.mkdir()
+    dpmic.Ledger(window.folder(other) / "visits.ledger", 3)
+    prepared = ready.session.preparation
+    ready.post("over")
+    ready.post("file", {"file": "other/visits.dpmic.toml"})
+    ready.session.preparation = prepared  # as if it had ended just now
+    assert "nonce" not in ready.get("consent").text
+    assert "nothing was spent" in ready.post("spend", {"nonce": nonce}).alerts
+    assert spent(tmp_path) == spent(other) == 0
+    assert ready.post("spend", {"nonce": "ö"}).alerts
+
+
+def test_an_old_tab_cannot_begin_another_job(ready):
+    """The first page in another tab, shown before the job was begun."""
+    before = ready.session.current
+    for place, given in {
+        "file": {"file": "visits.csv"},
+        "open": {},
+        "explore": {},
+        "private": {},
+    }.items():
+        ready.post(place, given)
+        assert ready.session.current is before
+        assert ready.session.scores is None
+    assert "start over" in ready.post("file", {"file": "visits.csv"}).alerts
+    assert "start over" in ready.upload("visits.csv", b"a,b\n1,2\n").alerts
+    assert ready.session.current is before
+    assert ready.post("file", {"file": "visits.dpmic.toml"}).alerts == ""  # a second click
+
+
+@pytest.mark.parametrize("place", ["rehearsal", "consent"])
+def test_work_that_spends_nothing_shows_progress_and_can_be_stopped(ready, monkeypatch, place):
+    go_on = threading.Event()
+
+    def waiting(*_):
+        assert go_on.wait(60)
+
+    monkeypatch.setattr(Query, "run", waiting)
+    monkeypatch.setattr(Query, "stored", waiting)
+    shown = ready.post(place).text
+    assert f"<input type='hidden' name='what' value='{place}'>" in shown
+    assert "s so far" in ready.get(f"progress?of={place}").text
+    assert "stopped" in ready.post("stop", {"what": place}).alerts
+    assert ready.get(f"progress?of={place}").status == 204
+    task = ready.session.rehearsal if place == "rehearsal" else ready.session.preparation
+    go_on.set()
+    task.wait(60)
+    assert (task.state, ready.session.prepared, ready.session.runs) == ("stopped", None, [])

@@ -1,0 +1,252 @@
+"""The steps without a browser: what forms do to the job file, and what they refuse."""
+
+import re
+import tomllib
+
+import pytest
+import window
+from sweeps import sweep
+
+import dpmic
+from dpmic.errors import DpmicError
+from dpmic.job import Job
+
+pytest.importorskip("starlette", reason="the window needs the extra app")
+
+COLUMNS = ("patient", "age", "dose", "noise", "ward")
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A window with a table and an empty job."""
+    opened = window.Window(window.folder(tmp_path), "visits.csv").enter()
+    opened.post("private")
+    return opened
+
+
+def filled(opened):
+    """Fill in everything up to epsilon."""
+    opened.post("protect", {"unit": "person", "person": "patient", "people": "300"})
+    kinds = {"age": ("0", "120"), "dose": ("0", "400")}
+    given = {"rule": "refuse"}
+    for place, name in enumerate(COLUMNS[1:]):
+        low, high = kinds.get(name, ("", ""))
+        own = {"name": name, "kind": "bounds" if low else "ignore", "low": low, "high": high}
+        given |= {f"{key}-{place}": value for key, value in own.items()}
+    opened.post("columns", given)
+    opened.post("question", {"ask": "one pair", "x": "age", "y": "dose", "top": "5"})
+    own = {"epsilon": "0.5", "ledger": "visits.ledger", "dataset": "visits", "total": "3"}
+    return opened.post("epsilon", own)
+
+
+def test_the_steps_write_a_job_file_that_the_command_line_takes(begun, tmp_path):
+    shown = filled(begun)
+    assert "Rehearsal on made-up data" in shown.text
+    assert shown.alerts == ""
+    file = tmp_path / "visits.dpmic.toml"
+    sent = begun.get("job.toml")
+    assert sent.header("content-disposition") == 'attachment; filename="visits.dpmic.toml"'
+    file.write_bytes(sent.body)
+    job = Job.load(file)
+    assert job.check() == ()
+    assert (job.ask, job.get("privacy", "epsilon")) == ("one pair", 0.5)
+    assert job.get("privacy", "person") == "patient"
+    assert 'Replace every "?" below' in job.text  # its comments stay
+    assert dpmic.Ledger(tmp_path / "visits.ledger").total == 3
+
+
+def test_reading_a_page_changes_nothing_and_shows_the_same_again(begun):
+    filled(begun)
+    for place in ("", "protect", "columns", "question", "epsilon", "rehearsal", "consent"):
+        before = begun.session.text
+        assert begun.get(place).body == begun.get(place).body
+        assert begun.session.text == before
+
+
+def test_a_step_back_shows_what_was_written(begun):
+    filled(begun)
+    assert "value='120'" in begun.get("columns").text
+    assert "<option value='patient' selected>" in begun.get("protect").text
+    question = begun.get("question").text
+    assert "value='one pair' checked" in question
+    assert "<option value='dose' selected>" in question
+    assert "value='0.5'" in begun.get("epsilon").text
+
+
+def test_a_page_that_lacks_something_says_so_and_stays(begun):
+    assert "Still to be filled in" in begun.get("protect").text
+    assert begun.get("protect").alerts == ""  # nobody has had a chance yet
+    shown = begun.post("protect", {"people": "300"})
+    assert "<h1>Whom to protect</h1>" in shown.text
+    assert "what a person is" in shown.alerts
+
+
+def test_values_that_cannot_be_used_are_sentences(begun):
+    shown = begun.post("protect", {"unit": "one", "people": "many"})
+    assert "'many': it is not an integer" in shown.alerts
+    own = {"name-0": "age", "kind-0": "bounds", "low-0": "120", "high-0": "0", "rule": "refuse"}
+    assert "age" in begun.post("columns", own).alerts
+    assert "it is not a number" in begun.post("epsilon", {"epsilon": "much"}).alerts
+    for shown in begun.traffic:
+        assert "Traceback" not in shown.text
+
+
+def test_an_unusable_text_of_the_job_is_refused_and_the_old_one_stays(begun):
+    before = begun.session.text
+    shown = begun.post("job", {"text": "[data\nfile = 1"})
+    assert "it is not valid TOML" in shown.alerts
+    assert begun.session.text == before
+
+
+def test_the_whole_text_can_be_changed(begun):
+    begun.post("job", {"text": window.JOB.replace("\n", "\r\n")})
+    assert tomllib.loads(begun.session.text) == tomllib.loads(window.JOB)
+    assert "\r" not in begun.session.text
+
+
+def test_the_plan_follows_epsilon(begun):
+    filled(begun)
+    costs = {}
+    for epsilon in ("0.2", "4"):
+        shown = begun.get(f"plan?epsilon={epsilon}").text
+        assert f"epsilon = {epsilon}" in shown
+        costs[epsilon] = float(re.search(r"<meter[^>]*value='([\d.]+)'", shown)[1])
+    assert costs["0.2"] > 1.5 * costs["4"]
+    assert "the noise is too large" in begun.get("plan?epsilon=0.1").text
+    assert "2.5 after this" in begun.get("plan?epsilon=0.5").text
+    assert "too little" in begun.get("plan?epsilon=4").text
+    assert begun.session.text.count("epsilon = 0.5") == 1  # looking changes nothing
+
+
+def test_a_plan_that_the_slider_has_left_is_not_computed(begun, monkeypatch):
+    """The browser has closed the connection: the plans of a long move would take minutes."""
+    filled(begun)
+    monkeypatch.setattr(begun.session, "planned", lambda _: pytest.fail("computed"))
+    assert begun.ask("GET", "plan?epsilon=1", b"", {}, gone=True).status == 204
+
+
+def test_the_plan_does_not_wait_for_a_ledger(begun):
+    """Names of ledger and dataset stand below it, and come after it."""
+    filled(begun)
+    begun.post("question", {"ask": "strongest pairs", "top": "1"})
+    whole = begun.get("plan?epsilon=1").text
+    assert whole.count("<meter") == 3
+    text = begun.session.text.replace('dataset = "visits"', 'dataset = "?"')
+    begun.post("job", {"text": text.replace("people = 300", "people = 5000")})
+    shown = begun.get("epsilon").text
+    assert "Still to be filled in: the name of the dataset" in shown
+    assert shown.count("<meter") == 3
+    assert "chance to find a relation of 0.5" in shown
+    begun.post("job", {"text": begun.session.text.replace("visits.ledger", "new.ledger")})
+    assert begun.get("epsilon").text.count("<meter") == 3
+
+
+def test_the_plan_is_that_of_the_records_that_surely_count(begun):
+    """Two sources, the plan's table and the query's noise, must tell the same."""
+    filled(begun)
+    begun.post("question", {"ask": "strongest pairs", "top": "1"})
+    for rule in ("refuse", "drop"):
+        text = begun.session.text.replace('rule = "refuse"', f'rule = "{rule}"')
+        begun.post("job", {"text": text.replace("people = 300", "people = 5000")})
+        shown = begun.get("plan?epsilon=1").text
+        drawn = re.search(r"noise of a value.*?'number'>([\d.]+)<", shown, re.DOTALL)[1]
+        said = re.search(r"within ([\d.]+) of the exact score", shown)[1]
+        assert drawn == said
+
+
+@pytest.mark.parametrize("ask", ["strongest pairs", "all pairs", "test"])
+def test_every_question_has_a_plan(begun, ask):
+    filled(begun)
+    given = {"ask": ask, "x": "age", "y": "dose", "top": "1", "target": ""}
+    assert begun.post("question", given).alerts == ""
+    shown = begun.get("plan?epsilon=1").text
+    assert "costs" in shown
+    assert "epsilon = 1" in shown
+
+
+def test_a_wrong_file_is_a_sentence(tmp_path):
+    opened = window.Window(window.folder(tmp_path)).enter()
+    assert "there is no such file" in opened.post("file", {"file": "nowhere.csv"}).alerts
+    assert "it has no name" in opened.post("file", {"file": " "}).alerts
+    (tmp_path / "notes.pdf").write_bytes(b"%PDF")
+    assert "its ending '.pdf' is unknown" in opened.post("file", {"file": "notes.pdf"}).alerts
+    (tmp_path / "broken.dpmic.toml").write_text("[data")
+    assert "it is not valid TOML" in opened.post("file", {"file": "broken.dpmic.toml"}).alerts
+    assert opened.get("protect").header("location") == "."
+
+
+def test_a_job_file_is_taken_up_where_it_is(tmp_path):
+    opened = window.Window(window.folder(tmp_path)).enter()
+    shown = opened.post("file", {"file": "visits.dpmic.toml"})
+    assert "<h1>Whom to protect</h1>" in shown.text
+    assert opened.session.text == window.JOB
+
+
+def test_hostile_names_do_nothing(tmp_path):
+    name = "<script>alert(1)</script>'\"&"
+    (tmp_path / "t.csv").write_text('"' + name.replace('"', '""') + '",b\n1,2\n')
+    opened = window.Window(tmp_path, "t.csv").enter()
+    opened.post("private")
+    for place in ("protect", "columns", "job"):
+        assert "<script>alert" not in opened.get(place).text
+    opened.post("columns", {"name-0": name, "kind-0": "bounds", "low-0": "0", "high-0": "1"})
+    assert tomllib.loads(opened.session.text)["columns"][name] == {"bounds": [0, 1]}
+
+
+def test_a_form_of_a_job_that_was_left_changes_nothing(begun):
+    """Its page is still open in another tab."""
+    filled(begun)
+    actions = {
+        place: re.search(r"action='([^']+)'", begun.get(place).text)[1]
+        for place in ("protect", "columns", "question", "epsilon", "job")
+    }
+    assert begun.post(actions["protect"], {"unit": "one", "people": "7"}).alerts == ""
+    assert "people = 7" in begun.session.text
+    begun.post("over")
+    begun.post("file", {"file": "visits.dpmic.toml"})
+    for place, action in actions.items():
+        shown = begun.post(action, {"epsilon": "9", "unit": "one", "text": "", "rule": "fill"})
+        assert "another job was begun" in shown.alerts, place
+        assert begun.session.text == window.JOB
+
+
+ODD = [
+    "[columns]\nage = { bounds = 5 }",
+    "[columns]\nage = { bounds = [] }",
+    "[columns]\nage = { bounds = [[1], {}] }",
+    '[columns]\nage = { categories = "a" }',
+    "[columns]\nage = { categories = 5, missing = [1] }",
+    "[columns]\nage = 5",
+    "columns = 5",
+    "privacy = []",
+    "[privacy]\nperson = 5\nrows_per_person = 'x'\none_row_per_person = 3",
+    "[privacy]\nepsilon = 'much'\nledger = 5",
+    "[privacy]\nepsilon = 1e400",
+    "[data]\nfile = 5\ndataset = [1]\nna = 'x'\ndecimal = 5\npeople = 'x'",
+    "[data]\nfile = '/'\npeople = 1e9",
+    "[question]\nask = [1]\ntop = 'x'\nx = 5\ny = []\ntarget = {}",
+    "[groups]\nby = 5\nat_least = []",
+    "[missing]\nrule = 5\ncomplete = 'x'",
+    "[report]\nfile = 5\nestimate = 'x'",
+    "",
+]
+
+
+@pytest.mark.slow
+@sweep("entries", ODD)
+def test_a_broken_job_file_is_sentences(entries, tmp_path):
+    """On every page: its own entries, and a whole job with others in their place."""
+    opened = window.Window(window.folder(tmp_path), "visits.dpmic.toml").enter()
+    head = entries.partition("\n")[0]
+    for text in (entries, window.JOB.replace(f"{head}\n", f"{entries}\n", 1) if head else ""):
+        try:
+            opened.session.rewrite(text)
+        except DpmicError:
+            continue  # two keys of one name
+        for place in ("", "protect", "columns", "question", "epsilon", "job", "ledger"):
+            assert opened.get(place).status == 200, place
+        for place in ("rehearsal", "consent", "result", "plan?epsilon=1"):
+            assert opened.get(place).status == 200, place
+        if text != entries:
+            for place in ("protect", "columns", "question", "epsilon"):
+                assert opened.post(place).status == 200, place
