@@ -13,6 +13,7 @@ from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
 from dpmic.job import Job, edited, for_the_file
 from dpmic.privacy.ledger import Ledger
+from dpmic.privacy.plan import plan_of
 from dpmic.report.markup import facts, paragraphs, text
 from dpmic.results import TablePlan
 
@@ -139,24 +140,11 @@ def _about(query: Any) -> dict[str, str]:
 
 
 def _planned(job: Job, query: Any) -> Any:
-    """Return the plan of a job for the records that surely count, where simulations tell."""
-    special = ("mechanism", "axes", "cap", "B", "c", "split")
-    if job.ask == "test" or job.get("groups", "by") is not None:
+    """Return the plan of a query, with the errors that simulations tell; None for a test."""
+    if job.ask == "test":
         return None
-    if any(job.get("question", key) for key in special):
-        return None
-    try:
-        planned = job.plan(_least(query))
-    except DpmicError:
-        return None
-    rows = [planned] if isinstance(planned, TablePlan) else planned.rows
-    return next((row for row in rows if row.mechanism == query.mechanism.name), None)
-
-
-def _least(query: Any) -> int:
-    """Return how many records surely count: all, unless some may be left out."""
-    size = getattr(getattr(query, "setting", None), "size", None) or query.size
-    return int(query.n if size is None else size.least)
+    planned = plan_of(query, simulated=job.usual)
+    return planned if isinstance(planned, TablePlan) else planned.rows[0]
 
 
 def _expected(job: Job, query: Any) -> dict[str, str]:
@@ -164,9 +152,8 @@ def _expected(job: Job, query: Any) -> dict[str, str]:
     planned, shown = _planned(job, query), {}
     if isinstance(planned, TablePlan):
         shown["expected error"] = _error(planned.error, planned.error_upper)
-        if planned.chance is not None:
-            label, chance, among = planned.chance_in_words()
-            shown[label] = f"{chance}: {among}"
+        if planned.selection_epsilon:  # else every pair is published
+            shown.update([planned.chance_sentence()])
     elif planned is not None:
         shown["expected error"] = _error(planned.value, planned.value_upper)
     return {**shown, **job.promises(query.n)}

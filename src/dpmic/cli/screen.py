@@ -116,9 +116,7 @@ def expected_of(query: Any, top: int | None, delta: float) -> dict[str, str]:
         return {}
     shown = expected_error(planned.error, planned.error_upper)
     if planned.selection_epsilon:  # else every pair is published
-        label, chance, condition = planned.chance_in_words()
-        sure = chance.replace(">", "above ")
-        shown[label] = f"is selected with probability {sure}, {condition}"
+        shown.update([planned.chance_sentence()])
     return shown
 
 

@@ -309,6 +309,12 @@ class TablePlan(Result):
         condition = f"if all other pairs are unrelated (score {self.unrelated:.2g})"
         return "a pair that scores 0.5", sure, condition
 
+    def chance_sentence(self) -> tuple[str, str]:
+        """Return whose chance it is, and the chance on its condition in words."""
+        label, chance, condition = self.chance_in_words()
+        sure = chance.replace(">", "above ")
+        return label, f"is selected with probability {sure}, {condition}"
+
     def remarks(self) -> list[str]:
         """Return the remarks below the facts."""
         return ["Nothing was spent.", *(["Note: " + self.note + "."] if self.note else [])]
