@@ -1,11 +1,14 @@
 """A GPU is one more kernel: the host side with the CPU's kernels in its place."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from gpu_stand_in import StandIn
 
 import dpmic
+from dpmic._kernels import cuda
 from dpmic.all_pairs import devices, work
 from dpmic.all_pairs import pairwise as module
 from dpmic.all_pairs.devices import Gpu
@@ -143,6 +146,19 @@ def test_auto_is_the_cpu_where_the_gpu_fails(gpu, monkeypatch, capsys, tmp_path)
     with pytest.raises(DpmicError, match=r"the GPU failed \(CUDA_ERROR_UNKNOWN: unknown error\)"):
         dpmic.pairwise(x, device="cuda")
     assert np.array_equal(dpmic.pairwise(x, device="auto").mic, found.mic)
+
+
+def test_a_compiler_that_refuses_the_source_is_an_error_of_the_gpu(monkeypatch):
+    class CompileError(Exception):
+        """No RuntimeError, as that of CuPy."""
+
+    def refuse(name):
+        raise CompileError("search.cu(7): error\nmore")
+
+    module = SimpleNamespace(get_function=refuse)
+    monkeypatch.setattr(cuda, "_cupy", lambda: SimpleNamespace(RawModule=lambda **_: module))
+    with pytest.raises(RuntimeError, match=r"search.cu does not compile: search.cu\(7\): error$"):
+        cuda._function.__wrapped__("search", "int")
 
 
 def test_auto_does_not_mix_devices_in_a_file(gpu, monkeypatch, tmp_path):

@@ -333,6 +333,14 @@ def test_other_missing_values_are_another_query(run, job):
     assert dpmic.Ledger("people.ledger").spent == pytest.approx(2)
 
 
+@pytest.mark.parametrize("line", ['na = ["-9"]', 'encoding = "latin-1"', ""])
+def test_check_asks_the_ledger_the_same_as_run(run, job, line):
+    fill(job, {"[data]": f"[data]\n{line}"})
+    loaded = dpmic.Job.load(job)
+    query = loaded.query()
+    assert loaded.query(loaded.made_up(query.n)).key == query.key
+
+
 def test_python_commands_and_jobs_agree_on_how_a_file_is_read(run, job):
     fill(job, {'na = ["-9", "99", "unknown"]': 'na = ["x", "-9"]', "# na": "na"})
     asked = {'"strongest pairs"': '"one pair"', "top = 2": 'x = "a"\ny = "b"'}

@@ -165,14 +165,20 @@ def test_a_ledger_shows_groups_in_words(run, tmp_path):
     dpmic.release("a", "b", ledger=ledger, **rows, **asked)
     table = rows.pop("data")
     dpmic.screen(table, top=1, ledger=ledger, **rows, **asked)
-    _, out, _ = run("ledger", "show", "p.ledger")
-    out = " ".join(out.split())
-    assert "{" not in out
-    assert "a, b, for each of 2 groups by ward (n = 2000)" in out
-    assert "visits: screen of a, b, c," in out
-    assert "top 1, for each of 2 groups by ward (n = 2000)" in out
+    assert "{" not in run("ledger", "show", "p.ledger")[1]
+    released, screened = (entry.words for entry in ledger.history())
+    assert released.endswith("of a, b, for each of 2 groups by ward (n = 2000)")
+    assert screened == "screen of a, b, c, top 1, for each of 2 groups by ward (n = 2000)"
     content = json.loads(run("ledger", "show", "p.ledger", "--json")[1])
     assert content["history"][0]["question"]["groups"] == {"u": 800, "v": 800}
+
+
+@pytest.mark.parametrize(
+    "question", ["mine", "3", '{"groups": 3}', '{"each": 3}', '{"mechanism": "m"}']
+)
+def test_a_ledger_shows_any_other_question_as_it_is(run, tmp_path, question):
+    dpmic.Ledger(tmp_path / "p.ledger", epsilon=10).spend(question, 1.0, dataset="d")
+    assert question in run("ledger", "show", "p.ledger")[1]
 
 
 def test_a_budget_is_fixed_once(run):

@@ -129,8 +129,13 @@ def test_an_option_overrules_the_first_line(write):
         columns(write("sep=;\nx,y\n1,2\n"))
 
 
-@sweep("line", ["sep=;;", "Sep=;", " sep=;", '"sep=;"', "sep =;", "sep=", "sep=a", "sep=é"])
-def test_only_exactly_such_a_line_is_taken_for_one(write, line):
+@sweep("line", ["sep=;", "SEP=;", '"sep=;"', '"Sep=;"'])
+def test_it_may_be_in_capitals_or_quoted(write, line):
+    assert columns(write(f"{line}\nid;x;y\n1;2;3\n"), private=True) == [[2], [3]]
+
+
+@sweep("line", ["sep=;;", " sep=;", 'sep=;"', "sep =;", "sep=", "sep=a", "sep=é"])
+def test_only_such_a_line_is_taken_for_one(write, line):
     """Others are the header: in private one that is quoted or holds no separator is a name."""
     path = write(f"{line}\nx;y\n1;2\n")
     if ";" in line and '"' not in line:

@@ -365,7 +365,13 @@ def _part(axes: Loaded) -> str:
 def _function(name: str, part: str, *constants: str) -> Any:
     """Compile a kernel, or load it from CuPy's cache."""
     options = ("--std=c++17", f"-DPART={part}", *constants)
-    return _cupy().RawModule(code=SOURCE.read_text(), options=options).get_function(name)
+    module = _cupy().RawModule(code=SOURCE.read_text(), options=options)
+    try:
+        return module.get_function(name)
+    except (MemoryError, RuntimeError):
+        raise
+    except Exception as error:  # CuPy's errors of the compiler have no other common base
+        raise RuntimeError(f"{SOURCE.name} does not compile: {first_line(error)}") from error
 
 
 def problem() -> tuple[str, str] | None:

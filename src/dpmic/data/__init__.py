@@ -29,6 +29,7 @@ from dpmic.data._tables import (
     refuse_single,
     series_name,
     with_domains,
+    with_format,
 )
 from dpmic.data._variables import Variable, gaps, no_variable
 
@@ -68,6 +69,7 @@ __all__ = [
     "series_name",
     "stream",
     "with_domains",
+    "with_format",
 ]
 
 ENGINES = (DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)

@@ -42,7 +42,7 @@ BLOCK = 2**20
 LONGEST_RECORD = 2**22
 """The most bytes of a record; a misplaced quotation mark makes a very long one."""
 
-DECLARATION = re.compile(rb"sep=([^\r\n])(?:\r\n|\r|\n|\Z)")
+DECLARATION = re.compile(rb"(\"?)(?i:sep)=([^\r\n\"])\1(?:\r\n|\r|\n|\Z)")
 """A first line that names the separator, as Excel reads and some programs write it."""
 
 BINARY = {
@@ -221,7 +221,7 @@ class Text:
         """
         dialect, found = self.dialect, DECLARATION.match(self._begin)
         described = dialect.names is not None or dialect.numbered or dialect.skip
-        declared = None if found is None or described else found[1].decode("latin-1")
+        declared = None if found is None or described else found[2].decode("latin-1")
         if found is None or declared is None or not separates(declared):
             return None
         self._begin = self._begin[found.end() :]

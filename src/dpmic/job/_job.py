@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
-from dpmic.data import Dialect, Uploaded, header, is_table, load, position
+from dpmic.data import Dialect, Uploaded, header, is_table, load, position, with_format
 from dpmic.errors import DpmicError, InputError, ParameterError, safe_repr
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
@@ -24,7 +24,7 @@ MADE_UP = "rehearsal on made-up data"
 WRITTEN = ("sep", "decimal", "encoding", "na", "sheet")
 """The keys for the format of the data file."""
 
-OWN_OPTIONS = ("mechanism", "axes", "cap", "B", "c", "split")
+OWN_OPTIONS = ("cap", "B", "c", "split")
 """The keys that change how pairs are scored."""
 
 UNIT_INTERVAL = (0.0, 1.0)
@@ -294,7 +294,8 @@ class Job:
     @property
     def usual(self) -> bool:
         """Whether pairs are scored by default options, for which errors were simulated."""
-        return not any(self.get("question", key) for key in OWN_OPTIONS)
+        own = [self.get("question", key) for key in OWN_OPTIONS]
+        return not any(own) and self.get("question", "axes", "any") == "any"
 
     @private
     def query(self, data: Any = None) -> Query[Any]:
@@ -382,7 +383,7 @@ class Job:
         }
         rule = self.get("missing", "rule", "refuse")
         share = GAPS * (1 - self.get("missing", "complete", 0.8))
-        return _made_up.columns(
+        made = _made_up.columns(
             domains,
             self.number_of_people(people),
             rows=rows or self.get("privacy", "rows_per_person", 1),
@@ -395,6 +396,7 @@ class Job:
                 or (rule == "fill" and columns[name].fill is not None)
             },
         )
+        return with_format(made, Dialect(**self.written).facts)  # part of the query key
 
     def rehearse(self, people: int | None = None) -> Published:
         """Run the job on made-up data: nothing is read, and nothing is spent.

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpmic import _validate
 from dpmic._format import format_ceil, format_remainder
@@ -59,23 +59,19 @@ class Entry:
     def words(self) -> str:
         """The question for people: a query of dpmic in words, any other text as it is."""
         try:
-            asked = json.loads(self.question)
-        except ValueError:
-            return self.question
-        if not isinstance(asked, dict):
-            return self.question
-        groups = (
-            f", for each of {len(asked['groups'])} groups by {asked['by']}"
-            if "groups" in asked
-            else ""
-        )
-        asked = {**asked.get("each", {}), **asked}  # with groups, the query of each
-        if not {"mechanism", "columns", "n"} <= asked.keys():
-            return self.question
-        named = f"{asked['name']}: " if asked.get("name") else ""
-        top = f", top {asked['top']}" if "top" in asked else ""
-        what = f"{named}{asked['mechanism']} of {', '.join(asked['columns'])}{top}{groups}"
-        return f"{what} (n = {asked['n']})"
+            return _in_words(json.loads(self.question))
+        except (ValueError, TypeError, LookupError, AttributeError):
+            return self.question  # anybody may charge for anything, by Ledger.spend
+
+
+def _in_words(key: Any) -> str:
+    """Return a query key in words."""
+    groups = f", for each of {len(key['groups'])} groups by {key['by']}" if "groups" in key else ""
+    asked = {**key.get("each", {}), **key}  # with groups, the query of each
+    named = f"{asked['name']}: " if asked.get("name") else ""
+    top = f", top {asked['top']}" if "top" in asked else ""
+    what = f"{named}{asked['mechanism']} of {', '.join(asked['columns'])}{top}{groups}"
+    return f"{what} (n = {asked['n']})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,6 +224,7 @@ auto ranks(In<double> values) {
 }
 
 auto rank_rows(In<double> table) {
+    require(table.ndim() > 0, "values have no axis");
     const Rows<const double> values = rows(table);
     const Index n = values.length;
     Out<Count> atoms({values.size, n});
