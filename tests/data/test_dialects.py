@@ -134,7 +134,7 @@ def test_it_may_be_in_capitals_or_quoted(write, line):
     assert columns(write(f"{line}\nid;x;y\n1;2;3\n"), private=True) == [[2], [3]]
 
 
-@sweep("line", ["sep=;;", " sep=;", 'sep=;"', "sep =;", "sep=", "sep=a", "sep=é"])
+@sweep("line", ["sep=;;", " sep=;", '"sep=;;"', "sep =;", "sep=", "sep=a", "sep=é"])
 def test_only_such_a_line_is_taken_for_one(write, line):
     """Others are the header: in private one that is quoted or holds no separator is a name."""
     path = write(f"{line}\nx;y\n1;2\n")
