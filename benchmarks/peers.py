@@ -4,7 +4,8 @@ Run with ``make bench``. One process, one thread, warm. Ours and the peers take 
 least CPU time of each counts; on a busy machine trust the ratios. Pairs are of noise and of a
 noisy sine, alpha = 0.6 and c = 15 unless a row says otherwise. The peers search masters of
 c * floor(B / l) parts for every l, about 2.5 times the work of our default; the rows of the
-drop-in search those. Commands run in processes of their own.
+drop-in search those. Commands run in processes of their own. ``--avx2`` forces the kernels for AVX2
+on a processor with AVX-512, and leaves the commands out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from pathlib import Path
 import numpy as np
 
 import dpmic
+from dpmic import _kernels
+from dpmic._kernels import _native
 from dpmic.compat import minepy as ours
 
 try:
@@ -43,6 +46,12 @@ RESULTS = Path(__file__).parent / "results"
 
 SIZES = {250: 24, 1000: 16, 10000: 6}
 """Records, and how many columns on the left meet as many on the right in one call."""
+
+ENTRIES = {
+    "AVX-512": {250: "90x", 1000: "150x", 10000: "160x"},
+    "AVX2": {250: "60x", 1000: "100x", 10000: "110x"},
+}
+"""The goals for all entries of a pair, by instructions."""
 
 SMALL = {20: 1, 142: 2, 1000: 3}
 """Records of small problems, and how many times as fast as minepy they are to be."""
@@ -108,19 +117,19 @@ def peers(x: Floats, y: Floats, alpha: float = 0.6, c: float = 15.0) -> dict[str
     return calls
 
 
-def rows() -> Iterator[Row]:
-    """Measure everything."""
+def rows(instructions: str) -> Iterator[Row]:
+    """Measure all scores."""
     for n, columns in SIZES.items():
         for kind, (left, right) in tables(n, columns).items():
-            yield from whole_tables(n, kind, left, right)
+            yield from whole_tables(n, kind, (left, right), ENTRIES[instructions][n])
     for n in SMALL:
         for kind, (left, right) in tables(n, 10).items():
             yield from small_problems(n, kind, left.T.copy(), right.T.copy())
-    yield from commands()
 
 
-def whole_tables(n: int, kind: str, left: Floats, right: Floats) -> Iterator[Row]:
+def whole_tables(n: int, kind: str, table: tuple[Floats, Floats], goal: str) -> Iterator[Row]:
     """Time for each pair of a table, for one call, and for the drop-in."""
+    left, right = table
     x, y, pairs = left[:, 0].copy(), right[:, 0].copy(), left.shape[1] ** 2
     mine = ours.MINE(est="mic_e")
     box, grids = ((-0.01, 1.01), (-2, 2)), {"B": 60, "c": 5}
@@ -129,7 +138,7 @@ def whole_tables(n: int, kind: str, left: Floats, right: Floats) -> Iterator[Row
         "`cross(tic=True)`, all entries, a pair": (
             lambda: dpmic.cross(left, right, tic=True, workers=1),
             pairs,
-            {250: "90x", 1000: "150x", 10000: "160x"}[n],
+            goal,
         ),
         "`cross`, the maximum only, a pair": (
             lambda: dpmic.cross(left, right, workers=1),
@@ -149,8 +158,8 @@ def whole_tables(n: int, kind: str, left: Floats, right: Floats) -> Iterator[Row
     }
     theirs = peers(x, y)
     times = least({what: call for what, (call, _, _) in calls.items()} | theirs)
-    for what, (_, count, goal) in calls.items():
-        yield Row(what, n, kind, times[what] / count, {p: times[p] for p in theirs}, goal)
+    for what, (_, count, wanted) in calls.items():
+        yield Row(what, n, kind, times[what] / count, {p: times[p] for p in theirs}, wanted)
     if n == 1000:
         few = peers(x, y, 60.0, 5.0)
         what = "`cross`, `micr`, B = 60, c = 5, a pair"
@@ -265,16 +274,29 @@ print(f"mice, n = 10000: peak memory {peak():.0f} MB, {before:.0f} MB with n = 5
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+def use(variant: str) -> None:
+    """Use the kernels for other instructions."""
+    _native._use(variant)
+    known = _kernels.__all__
+    vars(_kernels).update({k: own for k, own in vars(_native).items() if k in known})
+
+
 def main() -> None:
-    name = processor()
+    name, parser = processor(), argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--avx2", action="store_true")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.avx2:
+        use("v3")
+        name = f"{name.partition(',')[0]}, AVX2 forced"
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RESULTS / f"{slug}.json")
-    out = parser.parse_args().out
-    found = list(rows())
+    found = list(rows("AVX-512" if name.endswith("AVX-512") else "AVX2"))
+    found += [] if given.avx2 else list(commands())
     run = {"processor": name, "rows": list(map(asdict, found))}
-    out.write_text(json.dumps(run, indent=1) + "\n")
+    (given.out or RESULTS / f"{slug}.json").write_text(json.dumps(run, indent=1) + "\n")
     print(f"{name}\n\n{table_of(found)}")
+    if given.avx2:
+        return
     workers()
     memory()
 
