@@ -135,6 +135,25 @@ def test_without_a_ledger_too_a_consent_is_good_for_one_run(tmp_path, runs):
     assert opened.session.runs[-1].result.result.value == first
 
 
+def test_without_a_ledger_a_second_run_is_said_to_cost_again(tmp_path):
+    job = window.JOB.replace('ledger = "visits.ledger"\n', "").replace('dataset = "visits"\n', "")
+    opened = window.Window(window.folder(tmp_path, job), "visits.dpmic.toml").enter()
+    nonce = opened.nonce()
+    said = "You published this job in this window already"
+    assert said not in opened.get("consent").text
+    opened.post("spend", {"nonce": nonce})
+    opened.settled("result")
+    opened.nonce()
+    shown = opened.get("consent").text
+    assert f"{said}. Doing it again spends another 1, 2 in all." in shown
+    assert "href='result?run=1'" in shown
+    opened.post(
+        "job", {"text": job.replace('y = "dose"', 'y = "noise"').replace("dose =", "noise =")}
+    )
+    opened.nonce()
+    assert said not in opened.get("consent").text
+
+
 def test_a_consent_to_another_plan_spends_nothing(ready, tmp_path):
     nonce = ready.nonce()
     given = {"epsilon": "2", "ledger": "visits.ledger", "dataset": "visits"}
@@ -269,6 +288,33 @@ def test_an_open_table_is_forgotten_before_a_job_begins(tmp_path):
     opened.post("over")
     for place in ("protect", "columns", "consent", "job.toml"):
         assert opened.get(place).header("location") == "."
+
+
+def test_a_button_of_another_table_does_nothing(tmp_path):
+    """A tab that still shows an open table, after a sensitive one was chosen in another."""
+    (window.folder(tmp_path) / "open.csv").write_text("a,b\n1,2\n3,4\n")
+    opened = window.Window(tmp_path, "open.csv").enter()
+    buttons = re.findall(r"action='([^']+)'><p", opened.get("").text)
+    assert len(buttons) == 2
+    opened.post("file", {"file": "visits.csv"})
+    for button in (*buttons, "open?of=", "private?of=", "over?of="):
+        assert "another job was begun" in opened.post(button).alerts, button
+        assert (opened.session.mode, opened.session.file) == ("", "visits.csv")
+
+
+def test_every_button_is_of_its_job(ready):
+    """Those that begin, stop or forget work: pages of a job that was left are refused."""
+    found = set()
+    for place in ("", "rehearsal", "consent"):
+        found |= set(re.findall(r"action='([^']+)'><p", ready.get(place).text))
+    assert {button.partition("?")[0] for button in found} == {"over", "rehearsal", "consent"}
+    ready.post("over")
+    ready.post("file", {"file": "visits.dpmic.toml"})
+    job = ready.session.current
+    for button in (*found, "stop?of=1", "stop?of="):
+        assert "another job was begun" in ready.post(button, {"what": "consent"}).alerts, button
+    now = ready.session
+    assert (now.current, now.rehearsal, now.preparation) == (job, None, None)
 
 
 def test_a_result_belongs_to_the_job_that_ran(ready, tmp_path):

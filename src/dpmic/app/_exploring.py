@@ -94,8 +94,8 @@ def overview(session: Session, query: Mapping[str, str]) -> Page:
     if task is None:
         return Page("explore", "Pairs", "<p><a href='.'>Choose a table first.</a></p>")
     if task.state == "running":
-        return Page("explore", title, progress(task, "explore"), waiting=True)
-    again = form("explore", "", "Score the pairs again")
+        return Page("explore", title, progress(session, task, "explore"), waiting=True)
+    again = form(session.own("explore"), "", "Score the pairs again")
     if task.state != "done":
         return Page("explore", title, again, [task.error or "It was stopped."])
     scores: Scores = task.result
@@ -207,7 +207,7 @@ def look(session: Session, x: str, y: str) -> Page:
     back = f"<p><a href='explore'>Back to all pairs of {text(session.file)}</a></p>"
     title = f"{x} and {y}"
     if task.state == "running":
-        return Page("explore", title, back + progress(task, "explore"), waiting=True)
+        return Page("explore", title, back + progress(session, task, "explore"), waiting=True)
     if task.state != "done":
         return Page("explore", title, back, [task.error or "It was stopped."])
     found: Tested = task.result

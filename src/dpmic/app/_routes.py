@@ -141,6 +141,10 @@ def score(session: Session, _: Given) -> str:
     return "explore"
 
 
+NAMING = (choose_file, spend)
+"""Forms that say themselves what they act on: a file by its name, a consent by its nonce."""
+
+
 # Pages and files that depend on what stands behind the question mark
 
 
@@ -222,13 +226,13 @@ class Window:
                 given = await read_form(request)
             except TooLargeError as error:
                 return await self._refused(error, 413)
-            of = request.query_params.get("of")
+            of = None if act in NAMING else request.query_params.get("of", "")
             return await self._alone(lambda: self._acted(lambda: self._own(act, given, of), back))
 
         return endpoint
 
     def _own(self, act: Callable[[Session, Given], str], given: Given, of: str | None) -> str:
-        """Act on a form, unless it is of a job that somebody has left."""
+        """Act on a form, unless it is of a table or a job that somebody has left."""
         if of not in (None, str(self.session.begun)):
             reason = "another job was begun since it was shown, so nothing was changed"
             raise ParameterError("this page", reason, "go on from here")
@@ -299,11 +303,17 @@ class Window:
         return await self._alone(lambda: self._acted(act, "."))
 
     async def stop(self, request: Request) -> Response:
-        """Stop what may be stopped."""
+        """Stop what may be stopped, if it is that of the page that was shown."""
         place = (await read_form(request)).get("what", "")
-        for task in self._tasks(place):
-            task.stop()
-        return _to(place if place in STEPS or place in OPEN else ".")
+        back = place if place in STEPS or place in OPEN else "."
+
+        def act(_: Session, __: Given) -> str:
+            for task in self._tasks(place):
+                task.stop()
+            return back
+
+        of = request.query_params.get("of", "")
+        return await self._alone(lambda: self._acted(lambda: self._own(act, {}, of), back))
 
     async def progress(self, request: Request) -> Response:
         """Send how far a piece of work is; nothing once it has ended."""
@@ -361,16 +371,16 @@ class Window:
     def _shown(self, show: Callable[[], Page]) -> Response:
         try:
             shown = show()
-        except DpmicError as error:
+        except (DpmicError, OSError) as error:
             body = "<p><a href='job'>To the job file</a> <a href='.'>To the start</a></p>"
-            shown = Page("", "That does not work", body, [error.spelled(for_the_file)])
+            shown = Page("", "That does not work", body, [_sentence(error)])
         return HTMLResponse(document(shown, self.session))
 
     def _acted(self, act: Callable[[], str], back: str) -> Response:
         try:
             return _to(act())
-        except DpmicError as error:
-            self.session.said = error.spelled(for_the_file)
+        except (DpmicError, OSError) as error:
+            self.session.said = _sentence(error)
             return _to(back)
 
     async def _refused(self, error: DpmicError, status: int) -> Response:
@@ -381,6 +391,14 @@ class Window:
             return HTMLResponse(document(page, self.session), status)
 
         return await self._alone(shown)
+
+
+def _sentence(error: DpmicError | OSError) -> str:
+    """Return an error in words, those of the system without its names of files."""
+    if isinstance(error, DpmicError):
+        return error.spelled(for_the_file)
+    reason = error.strerror or type(error).__name__
+    return f"A file or folder cannot be used: {reason}. Check its name and its permissions."
 
 
 async def fault(_: Request, error: Exception) -> Response:
@@ -394,16 +412,16 @@ def start(session: Session) -> Page:
         now = f"This window is working on {session.about}."
         place = "protect" if session.mode == "private" else "explore"
         body = paragraphs(now) + f"<p><a href='{place}'>Go on</a></p>"
-        body += form("over", "", "Start over")
+        body += form(session.own("over"), "", "Start over")
         return Page(".", "Start", body)
     chosen = ""
     if session.file:
         chosen = (
             f"<section><h2>The table: <bdi>{text(session.file)}</bdi></h2>"
             + paragraphs("Only its header was read.")
-            + form("private", "", "Publish under differential privacy")
+            + form(session.own("private"), "", "Publish under differential privacy")
             + paragraphs("If nothing in the table is sensitive:")
-            + form("open", "", "Explore without privacy", plain=True)
+            + form(session.own("open"), "", "Explore without privacy", plain=True)
             + "</section>"
         )
     place = field("file", "Path on this computer", hint="a table, or a job file (.dpmic.toml)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from dpmic.app._task import Task
 from dpmic.data import Dialect, Uploaded, header
 from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import Job, edited, for_the_file, speaking_of_keys, template
-from dpmic.privacy.ledger import Balance, Ledger
+from dpmic.privacy.ledger import Balance, Ledger, is_there
 from dpmic.privacy.query import Query, Terms
 
 ENDING = ".dpmic.toml"
@@ -106,7 +107,7 @@ class Session:
         self.refuse_another()
         if table.name.endswith(".toml"):
             text = table.content.decode("utf-8", "replace")
-            job = Job.of(text, self.folder / table.name, self.table)
+            job = _about(Job.of(text, self.folder / table.name, self.table))
             self.start_over()
             self.current = job
             return
@@ -189,21 +190,22 @@ class Session:
     def rewrite(self, text: str) -> None:
         """Replace the whole text of the job by one that is TOML."""
         if text != self.text:
-            self.current = Job.of(text, self.job.path, self.job.table)
+            self.current = _about(Job.of(text, self.job.path, self.job.table))
 
     def ledger(self) -> Ledger | None:
         """Return the budget that the job names, if it is there."""
         path = self.job.at("privacy", "ledger")
-        return Ledger(path) if path is not None and path.exists() else None
+        return Ledger(path) if path is not None and is_there(path) else None
 
     def make_ledger(self, epsilon: float) -> None:
         """Make the budget that the job names; one that is there is never changed."""
         path = self.job.at("privacy", "ledger")
         if path is None:
             raise ParameterError("the ledger", "it has no name", "name it first")
-        if path.exists():
+        if not is_there(path):
+            Ledger(path, epsilon)
+        elif Ledger(path).total != epsilon:  # else a second click
             raise ParameterError(str(path), "this file exists", "choose another name")
-        Ledger(path, epsilon)
 
     # The work
 
@@ -303,6 +305,18 @@ class Session:
         if run.about.at("privacy", "ledger") is None:
             return "Stopped while publishing. There is no ledger, so count it as spent."
         return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
+
+
+def _about(job: Job) -> Job:
+    """Refuse a job that names another file than the table that was uploaded for it."""
+    named = job.get("data", "file")
+    if job.table is None or named is None:
+        return job
+    name = re.split(r"[/\\]", named)[-1]
+    if name != job.table.name:
+        reason = f"The job is about {name}; you uploaded {job.table.name}"
+        raise InputError(job.path.name, reason, f"start over and upload {name} first")
+    return job
 
 
 def _run(query: Query[Any]) -> Any:
