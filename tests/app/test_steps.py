@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from html import unescape
 
 import pytest
 import window
@@ -250,3 +251,87 @@ def test_a_broken_job_file_is_sentences(entries, tmp_path):
         if text != entries:
             for place in ("protect", "columns", "question", "epsilon"):
                 assert opened.post(place).status == 200, place
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "loop/visits.ledger"])
+def test_a_ledger_that_cannot_be_examined_is_a_sentence(tmp_path, name):
+    """The pages stay, so that its name can be changed there."""
+    (tmp_path / "loop").symlink_to("loop")
+    job = window.JOB.replace("visits.ledger", name)
+    opened = window.Window(window.folder(tmp_path, job), "visits.dpmic.toml").enter()
+    for place in ("epsilon", "ledger", "consent", "job", "columns", "plan?epsilon=1"):
+        assert opened.get(place).status == 200, place
+    (problem,) = opened.session.job.check()
+    assert problem.key == "privacy.ledger"
+    assert "check the name and the folder" in opened.get("epsilon").alerts
+    assert opened.post("epsilon", {"epsilon": "1", "ledger": name, "total": "3"}).status == 200
+    given = {"epsilon": "1", "ledger": "new.ledger", "dataset": "visits", "total": "3"}
+    assert opened.post("epsilon", given).alerts == ""
+
+
+def test_what_the_system_refuses_is_a_sentence(begun, monkeypatch):
+    def refused(*_):
+        raise PermissionError(13, "Permission denied", "secret-4711.csv")
+
+    monkeypatch.setattr(begun.session, "rewrite", refused)
+    monkeypatch.setattr(begun.session, "ledger", refused)
+    for shown in (begun.post("job", {"text": "x"}), begun.get("ledger")):
+        assert (shown.status, "Permission denied" in shown.alerts) == (200, True)
+        assert "4711" not in shown.text
+
+
+def test_a_second_click_makes_no_second_ledger(begun, tmp_path):
+    filled(begun)
+    again = {"epsilon": "0.5", "ledger": "visits.ledger", "dataset": "visits", "total": "3"}
+    assert begun.post("epsilon", again).alerts == ""
+    assert "this file exists" in begun.post("epsilon", {**again, "total": "4"}).alerts
+    assert dpmic.Ledger(tmp_path / "visits.ledger").total == 3
+
+
+COLUMNS_AS_WRITTEN = r"""
+[columns]
+age = { bounds = [0, 120.50] }        # a comment
+dose = { categories = ["\"a\"", "b"] }
+noise = { categories = [" a", "say \"x, y\"", "a\u200bb", "c\nd"] }
+ward = { categories = [1, 2], missing = 1 }
+"od\u200bd" = { bounds = [2020-01-01, 2021-01-01] }
+"""
+
+
+def sent_back(shown):
+    """What a browser sends if nobody changes a field of a page."""
+    given = {}
+    for field in re.findall(r"<input[^>]*>", shown):
+        name, value = re.search(r" name='([^']*)'", field), re.search(r" value='([^']*)'", field)
+        hidden = "type='hidden'" in field
+        held = unescape(value[1])
+        given[name[1]] = held if hidden else re.sub(r"[\r\n]", "", held)
+    for name, options in re.findall(r"<select [^>]*name='([^']*)'>(.*?)</select>", shown):
+        chosen = re.search(r"value='([^']*)' selected", options)
+        given[name] = unescape(chosen[1]) if chosen else ""
+    return given
+
+
+def test_saving_the_columns_as_they_are_changes_nothing(tmp_path):
+    text = window.JOB.partition("[columns]")[0] + '[missing]\nrule = "fill"' + COLUMNS_AS_WRITTEN
+    opened = window.Window(window.folder(tmp_path, text), "visits.dpmic.toml").enter()
+    before = opened.session.text
+    given = sent_back(opened.get("columns").text)
+    assert "od\u200bd" in given.values()
+    opened.post("columns", given)
+    assert opened.session.text == before
+    changed = {key: f"{value}, new" if "list" in key else value for key, value in given.items()}
+    opened.post("columns", changed)
+    columns = tomllib.loads(opened.session.text)["columns"]
+    assert columns["dose"]["categories"] == ['"a"', "b", "new"]
+    assert columns["noise"]["categories"] == [" a", 'say "x, y"', "a\u200bb", "cd", "new"]
+    assert len(columns) == 5
+    assert "a comment" in opened.session.text
+
+
+def test_categories_apart_by_semicolons_are_a_sentence(begun):
+    own = {"name-0": "ward", "kind-0": "categories", "list-0": "m; w", "rule": "refuse"}
+    assert "separate them by commas" in begun.post("columns", own).alerts
+    assert "value='m; w'" in begun.get("columns").text  # it stays, to be corrected
+    assert "separate" not in begun.post("columns", {**own, "list-0": "m, w"}).alerts
+    assert "Spelling and capitals must match" in begun.get("columns").text
