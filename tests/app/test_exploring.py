@@ -108,3 +108,12 @@ class Numbers:
 
     def record(self):
         return {"x": "-1", "low": -0.5}
+
+
+def test_a_job_about_a_table_that_was_explored_says_so(scored, tmp_path):
+    said = "You have seen exact scores of this table."
+    scored.post("over")
+    scored.post("file", {"file": "visits.dpmic.toml"})
+    assert said in scored.get("protect").text
+    scored.post("job", {"text": window.JOB.replace("visits.csv", "other.csv")})
+    assert said not in scored.get("protect").text

@@ -107,7 +107,10 @@ def test_files_hold_the_result(ready):
     assert ready.get("result.png").body.startswith(b"\x89PNG")
     assert ready.get("result.pdf").status == 404
     assert ready.get("job.toml?run=1").text == window.JOB
-    assert "dpmic.Job.load" in ready.get("result").text
+    shown = ready.get("result").text
+    assert "dpmic.Job.load" in shown
+    assert f"Save the job file in {ready.session.folder}, beside visits.csv and visits" in shown
+    assert "Do not create a second ledger." in shown
 
 
 def test_two_tabs_and_a_double_click_spend_once(ready, runs, tmp_path):

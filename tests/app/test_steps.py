@@ -1,5 +1,6 @@
 """The steps without a browser: what forms do to the job file, and what they refuse."""
 
+import os
 import re
 import tomllib
 from html import unescape
@@ -335,3 +336,64 @@ def test_categories_apart_by_semicolons_are_a_sentence(begun):
     assert "value='m; w'" in begun.get("columns").text  # it stays, to be corrected
     assert "separate" not in begun.post("columns", {**own, "list-0": "m, w"}).alerts
     assert "Spelling and capitals must match" in begun.get("columns").text
+
+
+def test_a_refusal_is_shown_in_its_own_tab(begun):
+    """Another tab that asks for a page first must not have it."""
+    sent = begun.ask(
+        "POST",
+        begun.session.own("epsilon"),
+        b"epsilon=much",
+        {"origin": window.ORIGIN, "content-type": "application/x-www-form-urlencoded"},
+    )
+    assert begun.get("epsilon").alerts == ""
+    own = begun.follow("epsilon", sent)
+    assert "it is not a number" in own.alerts
+    assert begun.get(sent.header("location")).alerts == ""  # once, not again when refreshed
+
+
+def test_a_job_file_of_no_run_is_not_there(begun):
+    assert begun.get("job.toml?run=0").status == 404
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.dpmic.toml"])
+def test_what_is_no_file_is_refused(tmp_path, name):
+    """A pipe that nobody writes to would be waited for."""
+    os.mkfifo(tmp_path / name)
+    opened = window.Window(tmp_path).enter()
+    assert "neither a file nor a folder" in opened.post("file", {"file": name}).alerts
+
+
+def test_an_absurd_text_is_a_sentence(begun):
+    before = begun.session.text
+    shown = begun.post("job", {"text": "a = " + "[" * 20_000})
+    assert shown.status == 200
+    assert "nested too deeply" in shown.alerts
+    assert begun.session.text == before
+
+
+def test_a_path_may_be_quoted_or_begin_at_home(tmp_path, monkeypatch):
+    window.folder(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    for name in (f'"{tmp_path / "visits.csv"}"', "'~/visits.csv'", "~/visits.csv"):
+        opened = window.Window(tmp_path / "elsewhere").enter()
+        assert "visits.csv" in opened.post("file", {"file": name}).text
+        assert opened.session.file == str(tmp_path / "visits.csv")
+
+
+def test_the_format_of_a_file_is_named_as_it_can_be_given(tmp_path):
+    """In a job by its key; where there is no job yet, as an option of the command."""
+    (tmp_path / "unclear.csv").write_text("a;b,c;d\n1;2,3;4\n")
+    opened = window.Window(window.folder(tmp_path)).enter()
+    said = opened.post("file", {"file": "unclear.csv"}).alerts
+    assert "pass --sep ';' to dpmic init in a terminal, and open the job file" in said
+    job = window.JOB.replace("visits.csv", "unclear.csv")
+    (tmp_path / "unclear.dpmic.toml").write_text(job)
+    opened.post("file", {"file": "unclear.dpmic.toml"})
+    for shown in (opened.get("job"), opened.get("consent")):
+        assert 'pass sep = ";" below [data]' in shown.alerts
+        assert "Dialect" not in shown.text
+    with pytest.raises(DpmicError, match=r'pass sep = ";" below \[data\]'):
+        opened.session.job.refuse(opened.session.job.check())

@@ -14,7 +14,7 @@ from dpmic.all_pairs.pairwise import pairwise
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
 from dpmic.app._publishing import progress
-from dpmic.app._session import Session
+from dpmic.app._session import Session, for_a_terminal
 from dpmic.app._task import Task
 from dpmic.data import load, no_variable, pair
 from dpmic.errors import InputError, safe_repr
@@ -85,7 +85,10 @@ def begin(session: Session) -> None:
         return Scores(pairwise(kept, missing="drop"), kept, said)
 
     session.looks = {}
-    session.scores = Task("scoring all pairs", session.file, work)
+    session.note_explored()
+    session.scores = Task(
+        "scoring all pairs", session.file, work, lambda said: for_a_terminal(said, "dpmic matrix")
+    )
 
 
 def overview(session: Session, query: Mapping[str, str]) -> Page:

@@ -13,7 +13,7 @@ from dpmic.app._session import Change, Prepared, Session
 from dpmic.app._steps import UNDECIDED, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
-from dpmic.job import Job, edited, for_the_file
+from dpmic.job import Job, as_entry, edited
 from dpmic.privacy.ledger import Ledger, is_there
 from dpmic.privacy.plan import plan_of
 from dpmic.report.markup import facts, paragraphs, text
@@ -124,7 +124,7 @@ def plan(session: Session, written: str) -> str:
         query, refusal = session.planned(job)
         ledger = session.ledger()
     except DpmicError as error:
-        return paragraphs(error.spelled(for_the_file))
+        return paragraphs(error.spelled(as_entry))
     rows = {"people (about)": f"{job.number_of_people():,}", **_about(query)}
     del rows["n, public"]  # counted later
     rows |= _expected(job, query)
@@ -344,9 +344,18 @@ def result(session: Session, number: int) -> Page:
     body = f"{others}<h2>Files</h2>{downloads(links)}{_outcome.inside(done.report)}"
     body += "<section><h2>The same again</h2>"
     again = _outcome.commands(done.job)[-1]
+    body += paragraphs(_home(done.job))
     body += code("In a terminal, in the folder of the job file:", again)
     body += code("In Python:", done.script) + "</section>"
     return Page("result", "Result", body, _belongs(session, done.job))
+
+
+def _home(job: Job) -> str:
+    """Say where a downloaded job file finds its table and its ledger."""
+    names = [job.get("data", "file"), job.get("privacy", "ledger")]
+    beside = " and ".join(name for name in names if name and not Path(name).is_absolute())
+    said = f"Save the job file in {job.path.parent}{', beside ' if beside else ''}{beside}."
+    return said if names[1] is None else f"{said} Do not create a second ledger."
 
 
 def _belongs(session: Session, job: Job) -> list[str]:

@@ -6,8 +6,11 @@ So every page can be read again, and the browser's own back and forward work.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
+from secrets import token_urlsafe
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,10 +23,10 @@ from dpmic.app import _exploring, _outcome, _publishing, _steps
 from dpmic.app._bodies import TooLargeError, read_form, read_upload
 from dpmic.app._frame import OPEN, STATIC, STEPS, Page, document, field, form, shipped
 from dpmic.app._gate import plain
-from dpmic.app._session import Session
+from dpmic.app._session import Session, before_a_job
 from dpmic.app._task import FAULT, Task
 from dpmic.errors import DpmicError, InputError, ParameterError
-from dpmic.job import for_the_file
+from dpmic.job import as_entry
 from dpmic.report.markup import paragraphs, text
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -83,7 +86,7 @@ def application(session: Session) -> Starlette:
 
 def choose_file(session: Session, given: Given) -> str:
     """Take the file that somebody names."""
-    name = given.get("file", "").strip()
+    name = os.path.expanduser(given.get("file", "").strip().strip("\"'"))
     if not name:
         raise InputError("the file", "it has no name", "write where it is")
     session.begin(name)
@@ -192,6 +195,7 @@ class Window:
 
     def __init__(self, session: Session) -> None:
         self.session, self._planning = session, asyncio.Lock()
+        self._told: dict[str, str] = {}
 
     # Kinds of endpoints
 
@@ -200,7 +204,7 @@ class Window:
 
         async def endpoint(request: Request) -> Response:
             query = dict(request.query_params)
-            return await self._alone(lambda: self._shown(lambda: show(self.session, query)))
+            return await self._alone(lambda: self._shown(lambda: show(self.session, query), query))
 
         return endpoint
 
@@ -214,7 +218,10 @@ class Window:
 
     def _only(self, mode: str, endpoint: Endpoint) -> Endpoint:
         async def guarded(request: Request) -> Response:
-            return await endpoint(request) if self.session.mode == mode else _to(".")
+            if self.session.mode == mode:
+                return await endpoint(request)
+            told = request.query_params.get("told")
+            return _to(f".?told={quote(told)}" if told else ".")
 
         return guarded
 
@@ -338,6 +345,8 @@ class Window:
         session, query = self.session, dict(request.query_params)
         if query.get("run"):
             number = _number(session, query)
+            if number < 0:
+                raise HTTPException(404)
             job = session.runs[number].about
         elif session.current is not None:
             job = session.current
@@ -368,35 +377,46 @@ class Window:
 
         return await run_in_threadpool(locked)
 
-    def _shown(self, show: Callable[[], Page]) -> Response:
+    def _shown(self, show: Callable[[], Page], query: Given) -> Response:
+        self.session.said = self._told.pop(query.get("told", ""), "")
         try:
             shown = show()
-        except (DpmicError, OSError) as error:
+        except FAILURES as error:
             body = "<p><a href='job'>To the job file</a> <a href='.'>To the start</a></p>"
-            shown = Page("", "That does not work", body, [_sentence(error)])
+            shown = Page("", "That does not work", body, [_sentence(error, self.session)])
         return HTMLResponse(document(shown, self.session))
 
     def _acted(self, act: Callable[[], str], back: str) -> Response:
+        session = self.session
         try:
-            return _to(act())
-        except (DpmicError, OSError) as error:
-            self.session.said = _sentence(error)
+            back = act()
+        except FAILURES as error:
+            session.said = _sentence(error, session)
+        if not session.said:
             return _to(back)
+        key = token_urlsafe(8)  # for this tab, whichever asks first
+        self._told[key], session.said = session.said, ""
+        return _to(f"{back}?told={key}")
 
     async def _refused(self, error: DpmicError, status: int) -> Response:
         def shown() -> Response:
             page = start(self.session)
-            said = [error.spelled(for_the_file)]
+            said = [_sentence(error, self.session)]
             page = Page(page.place, page.title, page.body, said)
             return HTMLResponse(document(page, self.session), status)
 
         return await self._alone(shown)
 
 
-def _sentence(error: DpmicError | OSError) -> str:
+FAILURES = (DpmicError, OSError, RecursionError)
+
+
+def _sentence(error: Exception, session: Session) -> str:
     """Return an error in words, those of the system without its names of files."""
     if isinstance(error, DpmicError):
-        return error.spelled(for_the_file)
+        return error.spelled(before_a_job if session.current is None else as_entry)
+    if not isinstance(error, OSError):
+        return "This text is nested too deeply."
     reason = error.strerror or type(error).__name__
     return f"A file or folder cannot be used: {reason}. Check its name and its permissions."
 

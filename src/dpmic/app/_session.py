@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import threading
@@ -15,11 +16,12 @@ from dpmic.app._outcome import Outcome
 from dpmic.app._task import Task
 from dpmic.data import Dialect, Uploaded, header
 from dpmic.errors import DpmicError, InputError, ParameterError
-from dpmic.job import Job, edited, for_the_file, speaking_of_keys, template
+from dpmic.job import Job, as_entry, edited, speaking_of_keys, template
 from dpmic.privacy.ledger import Balance, Ledger, is_there
 from dpmic.privacy.query import Query, Terms
 
 ENDING = ".dpmic.toml"
+FORMAT = re.compile(r".*Dialect\((\w+)=(.*)\)\)")
 MOST_MADE_UP = 1_000_000
 """People up to which the plan follows the slider: it needs as many made-up records."""
 
@@ -75,6 +77,7 @@ class Session:
     said: str = ""
     noted: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _explored: set[object] = field(default_factory=set)
     _used: dict[str, int] = field(default_factory=dict)
     _made: tuple[Any, Any] | None = None
 
@@ -93,6 +96,8 @@ class Session:
         if self.current is not None and self.current.path == path:
             return  # a second click
         self.refuse_another()
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+            raise InputError(name, "this is neither a file nor a folder", "choose a table")
         if name.endswith(".toml"):
             job = Job.load(path)
             self.start_over()
@@ -158,6 +163,18 @@ class Session:
         if self.table is None and not self.file:
             raise InputError("the table", "none was chosen", "choose one on the first page")
         return self.table or str(self.folder / self.file)
+
+    def note_explored(self) -> None:
+        """Note that the exact scores of the table were seen."""
+        self._explored.add(_identity(self.source))
+
+    @property
+    def explored(self) -> bool:
+        """Whether the exact scores of the job's table were seen in this window."""
+        file = self.job.table or self.job.at("data", "file")
+        with suppress(ValueError):  # a name that no file can have
+            return file is not None and _identity(file) in self._explored
+        return False
 
     # The job
 
@@ -225,7 +242,7 @@ class Session:
         try:
             return _free(job, made), ""
         except ParameterError as error:
-            return _free(job, made, allow_noisy=True), error.spelled(for_the_file)
+            return _free(job, made, allow_noisy=True), error.spelled(as_entry)
 
     def rehearse(self) -> None:
         """Run the job on made-up data."""
@@ -236,7 +253,7 @@ class Session:
             def work(_: Task) -> Outcome:
                 return Outcome(job, _run(query), rehearsal=True)
 
-            self.rehearsal = Task("rehearsing", job, work, for_the_file)
+            self.rehearsal = Task("rehearsing", job, work, as_entry)
 
     def prepare(self) -> None:
         """Read the table and prepare the query, which spends nothing."""
@@ -255,7 +272,7 @@ class Session:
 
         now = self.preparation
         if now is None or now.about is not job or now.state != "running":
-            self.preparation = Task("preparing the query", job, work, for_the_file)
+            self.preparation = Task("preparing the query", job, work, as_entry)
 
     @property
     def prepared(self) -> Prepared | None:
@@ -289,7 +306,7 @@ class Session:
         def work(_: Task) -> Outcome:
             return Outcome(job, _run(query), _balance(query.terms.ledger))
 
-        self.runs.append(Task("publishing", job, work, for_the_file, stoppable=False))
+        self.runs.append(Task("publishing", job, work, as_entry, stoppable=False))
         return self._used[nonce]
 
     @property
@@ -305,6 +322,24 @@ class Session:
         if run.about.at("privacy", "ledger") is None:
             return "Stopped while publishing. There is no ledger, so count it as spent."
         return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
+
+
+def _identity(table: str | Path | Uploaded) -> object:
+    """Return what tells tables apart, without holding their content."""
+    return hash(table.content) if isinstance(table, Uploaded) else os.path.realpath(table)
+
+
+def before_a_job(code: str) -> str:
+    """Spell the format of a file, which only a job can state, as a step in a terminal."""
+    return for_a_terminal(code, "dpmic init", ", and open the job file that it writes")
+
+
+def for_a_terminal(code: str, command: str, then: str = "") -> str:
+    """Spell the format of a file as an option of a command, and other code as in a job file."""
+    found = FORMAT.fullmatch(code)
+    if found is None:
+        return as_entry(code)
+    return f"--{found[1]} {found[2]} to {command} in a terminal{then}"
 
 
 def _about(job: Job) -> Job:

@@ -40,6 +40,10 @@ SPELLING = (
     "Spelling and capitals must match. Anything else counts as missing, unless one category is "
     "called other."
 )
+SEEN = (
+    "You have seen exact scores of this table. Choices made from them are not covered by the "
+    "guarantee."
+)
 KINDS = {
     UNDECIDED: "choose",
     "bounds": "numbers between",
@@ -172,6 +176,8 @@ def protect(session: Session) -> Page:
         "Differential privacy protects people: replacing the records of one person barely "
         "changes how likely any result is. It must know which rows belong to one person."
     )
+    if session.explored:
+        said += f"<p class='promise exposed'>{text(SEEN)}</p>"
     body = said + form(session.own("protect"), inner, "Save and go on")
     found = lacking(session.job, "protect")
     return Page("protect", "Whom to protect", found.hint + body, found.wrong)

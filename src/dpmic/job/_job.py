@@ -115,6 +115,8 @@ class Job:
             entries = Entries.read(text)
         except ValueError as error:
             raise _no_toml(path, error, text) from None
+        except RecursionError:
+            raise _no_toml(path, ValueError("it is nested too deeply")) from None
         _rules.apply(entries)
         return cls(Path(path), text, entries, table)
 
@@ -219,7 +221,8 @@ class Job:
             return
         person = self.get("privacy", "person")
         try:
-            names = header(file, Dialect(**self.written))
+            with speaking_of_keys():
+                names = header(file, Dialect(**self.written))
         except DpmicError as error:
             yield error
             return
