@@ -14,7 +14,7 @@ from dpmic.all_pairs.pairwise import pairwise
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
 from dpmic.app._publishing import progress
-from dpmic.app._session import Session, for_a_terminal
+from dpmic.app._session import Session, for_a_terminal, identity
 from dpmic.app._task import Task
 from dpmic.data import load, no_variable, pair
 from dpmic.errors import InputError, safe_repr
@@ -68,7 +68,7 @@ class Tested:
 
 def begin(session: Session) -> None:
     """Score all pairs of the table."""
-    source = session.source
+    source, known = session.source, identity(session.source)
 
     def work(task: Task) -> Scores:
         def reading(done: int, total: int | None) -> None:
@@ -82,12 +82,13 @@ def begin(session: Session) -> None:
         }
         said = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
         kept = whole.drop_columns(list(reasons))
-        return Scores(pairwise(kept, missing="drop"), kept, said)
+        scores = Scores(pairwise(kept, missing="drop"), kept, said)
+        session.seen.add(known)
+        return scores
 
     session.looks = {}
-    session.note_explored()
     session.scores = Task(
-        "scoring all pairs", session.file, work, lambda said: for_a_terminal(said, "dpmic matrix")
+        "scoring all pairs", session.file, work, lambda code: for_a_terminal(code, "dpmic matrix")
     )
 
 

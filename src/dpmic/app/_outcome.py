@@ -86,7 +86,7 @@ def inside(whole: str) -> str:
 
 
 def _harmless(cell: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula: names come from whoever made a table.
+    """Return a cell that no spreadsheet takes for a formula: anyone may have named the columns.
 
     A text that begins like one gets an apostrophe before it; numbers stay.
     """

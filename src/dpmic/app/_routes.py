@@ -240,6 +240,8 @@ class Window:
 
     def _own(self, act: Callable[[Session, Given], str], given: Given, of: str | None) -> str:
         """Act on a form, unless it is of a table or a job that somebody has left."""
+        if act is start_over and not (self.session.mode or self.session.file):
+            return "."  # a second click
         if of not in (None, str(self.session.begun)):
             reason = "another job was begun since it was shown, so nothing was changed"
             raise ParameterError("this page", reason, "go on from here")

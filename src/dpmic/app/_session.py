@@ -58,6 +58,8 @@ class Session:
         The latest of each; ``about`` is the job, or the name of the open table.
     begun : int
         How often somebody has started over; forms send it back.
+    seen : set
+        The tables whose exact scores this window has had, by :func:`identity`.
     runs : list of Task
         All that was published since the window was opened, whatever was begun later.
     lock : RLock
@@ -74,10 +76,10 @@ class Session:
     looks: dict[tuple[str, str], Task] = field(default_factory=dict)
     runs: list[Task] = field(default_factory=list)
     begun: int = 0
+    seen: set[object] = field(default_factory=set)
     said: str = ""
     noted: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
-    _explored: set[object] = field(default_factory=set)
     _used: dict[str, int] = field(default_factory=dict)
     _made: tuple[Any, Any] | None = None
 
@@ -164,16 +166,12 @@ class Session:
             raise InputError("the table", "none was chosen", "choose one on the first page")
         return self.table or str(self.folder / self.file)
 
-    def note_explored(self) -> None:
-        """Note that the exact scores of the table were seen."""
-        self._explored.add(_identity(self.source))
-
     @property
     def explored(self) -> bool:
         """Whether the exact scores of the job's table were seen in this window."""
         file = self.job.table or self.job.at("data", "file")
         with suppress(ValueError):  # a name that no file can have
-            return file is not None and _identity(file) in self._explored
+            return file is not None and identity(file) in self.seen
         return False
 
     # The job
@@ -324,7 +322,7 @@ class Session:
         return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
 
 
-def _identity(table: str | Path | Uploaded) -> object:
+def identity(table: str | Path | Uploaded) -> object:
     """Return what tells tables apart, without holding their content."""
     return hash(table.content) if isinstance(table, Uploaded) else os.path.realpath(table)
 
