@@ -9,7 +9,7 @@ import pytest
 import window
 
 import dpmic
-from dpmic.app import _exploring
+from dpmic.app import _exploring, _outcome
 
 pytest.importorskip("starlette", reason="the window needs the extra app")
 pytestmark = pytest.mark.slow
@@ -82,3 +82,38 @@ def test_stop_ends_the_work_before_its_next_piece(tmp_path, monkeypatch):
     opened.session.scores.wait(20)
     assert told[-1][1] < 60 * 59 / 2  # before its end
     assert opened.session.scores.result is None
+
+
+def test_a_name_is_no_formula_in_a_file(tmp_path):
+    names = ["=cmd", "+a", "-b", "@c", "plain"]
+    table = np.random.default_rng(5).random((60, len(names)))
+    rows = [",".join(names), *(",".join(map(str, row)) for row in table)]
+    (tmp_path / "odd.csv").write_text("\n".join(rows))
+    opened = window.Window(tmp_path, "odd.csv").enter()
+    opened.post("open")
+    opened.settled("explore")
+    lines = list(csv.DictReader(io.StringIO(opened.get("explore.csv").text)))
+    texts = {line[key] for line in lines for key in ("x", "y")}
+    assert texts == {"'=cmd", "'+a", "'-b", "'@c", "plain"}
+    assert all(float(line["mic"]) >= 0 for line in lines)
+
+
+def test_numbers_of_a_file_stay():
+    (line,) = csv.DictReader(io.StringIO(_outcome.as_csv(Numbers())))
+    assert line == {"x": "'-1", "low": "-0.5"}
+
+
+class Numbers:
+    """A result."""
+
+    def record(self):
+        return {"x": "-1", "low": -0.5}
+
+
+def test_a_job_about_a_table_that_was_explored_says_so(scored, tmp_path):
+    said = "You have seen exact scores of this table."
+    scored.post("over")
+    scored.post("file", {"file": "visits.dpmic.toml"})
+    assert said in scored.get("protect").text
+    scored.post("job", {"text": window.JOB.replace("visits.csv", "other.csv")})
+    assert said not in scored.get("protect").text

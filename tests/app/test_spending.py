@@ -107,7 +107,10 @@ def test_files_hold_the_result(ready):
     assert ready.get("result.png").body.startswith(b"\x89PNG")
     assert ready.get("result.pdf").status == 404
     assert ready.get("job.toml?run=1").text == window.JOB
-    assert "dpmic.Job.load" in ready.get("result").text
+    shown = ready.get("result").text
+    assert "dpmic.Job.load" in shown
+    assert f"Save the job file in {ready.session.folder}, beside visits.csv and visits" in shown
+    assert "Do not create a second ledger." in shown
 
 
 def test_two_tabs_and_a_double_click_spend_once(ready, runs, tmp_path):
@@ -133,6 +136,25 @@ def test_without_a_ledger_too_a_consent_is_good_for_one_run(tmp_path, runs):
     opened.post("spend", {"nonce": nonce})
     assert len(runs) == before + 1
     assert opened.session.runs[-1].result.result.value == first
+
+
+def test_without_a_ledger_a_second_run_is_said_to_cost_again(tmp_path):
+    job = window.JOB.replace('ledger = "visits.ledger"\n', "").replace('dataset = "visits"\n', "")
+    opened = window.Window(window.folder(tmp_path, job), "visits.dpmic.toml").enter()
+    nonce = opened.nonce()
+    said = "You published this job in this window already"
+    assert said not in opened.get("consent").text
+    opened.post("spend", {"nonce": nonce})
+    opened.settled("result")
+    opened.nonce()
+    shown = opened.get("consent").text
+    assert f"{said}. Doing it again spends another 1, 2 in all." in shown
+    assert "href='result?run=1'" in shown
+    opened.post(
+        "job", {"text": job.replace('y = "dose"', 'y = "noise"').replace("dose =", "noise =")}
+    )
+    opened.nonce()
+    assert said not in opened.get("consent").text
 
 
 def test_a_consent_to_another_plan_spends_nothing(ready, tmp_path):
@@ -269,6 +291,35 @@ def test_an_open_table_is_forgotten_before_a_job_begins(tmp_path):
     opened.post("over")
     for place in ("protect", "columns", "consent", "job.toml"):
         assert opened.get(place).header("location") == "."
+
+
+def test_a_button_of_another_table_does_nothing(tmp_path):
+    """A tab that still shows an open table, after a sensitive one was chosen in another."""
+    (window.folder(tmp_path) / "open.csv").write_text("a,b\n1,2\n3,4\n")
+    opened = window.Window(tmp_path, "open.csv").enter()
+    buttons = re.findall(r"action='([^']+)'><p", opened.get("").text)
+    assert len(buttons) == 2
+    opened.post("file", {"file": "visits.csv"})
+    for button in (*buttons, "open?of=", "private?of=", "over?of="):
+        assert "another job was begun" in opened.post(button).alerts, button
+        assert (opened.session.mode, opened.session.file) == ("", "visits.csv")
+
+
+def test_every_button_is_of_its_job(ready):
+    """Those that begin, stop or forget work: pages of a job that was left are refused."""
+    found = set()
+    for place in ("", "rehearsal", "consent"):
+        found |= set(re.findall(r"action='([^']+)'><p", ready.get(place).text))
+    assert {button.partition("?")[0] for button in found} == {"over", "rehearsal", "consent"}
+    (over,) = (button for button in found if button.startswith("over"))
+    for _ in "12":
+        assert ready.post(over).alerts == ""  # a second click forgets nothing more
+    ready.post("file", {"file": "visits.dpmic.toml"})
+    job = ready.session.current
+    for button in (*found, "stop?of=1", "stop?of="):
+        assert "another job was begun" in ready.post(button, {"what": "consent"}).alerts, button
+    now = ready.session
+    assert (now.current, now.rehearsal, now.preparation) == (job, None, None)
 
 
 def test_a_result_belongs_to_the_job_that_ran(ready, tmp_path):

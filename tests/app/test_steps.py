@@ -1,7 +1,9 @@
 """The steps without a browser: what forms do to the job file, and what they refuse."""
 
+import os
 import re
 import tomllib
+from html import unescape
 
 import pytest
 import window
@@ -250,3 +252,148 @@ def test_a_broken_job_file_is_sentences(entries, tmp_path):
         if text != entries:
             for place in ("protect", "columns", "question", "epsilon"):
                 assert opened.post(place).status == 200, place
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "loop/visits.ledger"])
+def test_a_ledger_that_cannot_be_examined_is_a_sentence(tmp_path, name):
+    """The pages stay, so that its name can be changed there."""
+    (tmp_path / "loop").symlink_to("loop")
+    job = window.JOB.replace("visits.ledger", name)
+    opened = window.Window(window.folder(tmp_path, job), "visits.dpmic.toml").enter()
+    for place in ("epsilon", "ledger", "consent", "job", "columns", "plan?epsilon=1"):
+        assert opened.get(place).status == 200, place
+    (problem,) = opened.session.job.check()
+    assert problem.key == "privacy.ledger"
+    assert "check the name and the folder" in opened.get("epsilon").alerts
+    assert opened.post("epsilon", {"epsilon": "1", "ledger": name, "total": "3"}).status == 200
+    given = {"epsilon": "1", "ledger": "new.ledger", "dataset": "visits", "total": "3"}
+    assert opened.post("epsilon", given).alerts == ""
+
+
+def test_what_the_system_refuses_is_a_sentence(begun, monkeypatch):
+    def refused(*_):
+        raise PermissionError(13, "Permission denied", "secret-4711.csv")
+
+    monkeypatch.setattr(begun.session, "rewrite", refused)
+    monkeypatch.setattr(begun.session, "ledger", refused)
+    for shown in (begun.post("job", {"text": "x"}), begun.get("ledger")):
+        assert (shown.status, "Permission denied" in shown.alerts) == (200, True)
+        assert "4711" not in shown.text
+
+
+def test_a_second_click_makes_no_second_ledger(begun, tmp_path):
+    filled(begun)
+    again = {"epsilon": "0.5", "ledger": "visits.ledger", "dataset": "visits", "total": "3"}
+    assert begun.post("epsilon", again).alerts == ""
+    assert "this file exists" in begun.post("epsilon", {**again, "total": "4"}).alerts
+    assert dpmic.Ledger(tmp_path / "visits.ledger").total == 3
+
+
+COLUMNS_AS_WRITTEN = r"""
+[columns]
+age = { bounds = [0, 120.50] }        # a comment
+dose = { categories = ["\"a\"", "b"] }
+noise = { categories = [" a", "say \"x, y\"", "a\u200bb", "c\nd"] }
+ward = { categories = [1, 2], missing = 1 }
+"od\u200bd" = { bounds = [2020-01-01, 2021-01-01] }
+"""
+
+
+def sent_back(shown):
+    """What a browser sends if nobody changes a field of a page."""
+    given = {}
+    for field in re.findall(r"<input[^>]*>", shown):
+        name, value = re.search(r" name='([^']*)'", field), re.search(r" value='([^']*)'", field)
+        hidden = "type='hidden'" in field
+        held = unescape(value[1])
+        given[name[1]] = held if hidden else re.sub(r"[\r\n]", "", held)
+    for name, options in re.findall(r"<select [^>]*name='([^']*)'>(.*?)</select>", shown):
+        chosen = re.search(r"value='([^']*)' selected", options)
+        given[name] = unescape(chosen[1]) if chosen else ""
+    return given
+
+
+def test_saving_the_columns_as_they_are_changes_nothing(tmp_path):
+    text = window.JOB.partition("[columns]")[0] + '[missing]\nrule = "fill"' + COLUMNS_AS_WRITTEN
+    opened = window.Window(window.folder(tmp_path, text), "visits.dpmic.toml").enter()
+    before = opened.session.text
+    given = sent_back(opened.get("columns").text)
+    assert "od\u200bd" in given.values()
+    opened.post("columns", given)
+    assert opened.session.text == before
+    changed = {key: f"{value}, new" if "list" in key else value for key, value in given.items()}
+    opened.post("columns", changed)
+    columns = tomllib.loads(opened.session.text)["columns"]
+    assert columns["dose"]["categories"] == ['"a"', "b", "new"]
+    assert columns["noise"]["categories"] == [" a", 'say "x, y"', "a\u200bb", "cd", "new"]
+    assert len(columns) == 5
+    assert "a comment" in opened.session.text
+
+
+def test_categories_apart_by_semicolons_are_a_sentence(begun):
+    own = {"name-0": "ward", "kind-0": "categories", "list-0": "m; w", "rule": "refuse"}
+    assert "separate them by commas" in begun.post("columns", own).alerts
+    assert "value='m; w'" in begun.get("columns").text  # it stays, to be corrected
+    assert "separate" not in begun.post("columns", {**own, "list-0": "m, w"}).alerts
+    assert "Spelling and capitals must match" in begun.get("columns").text
+
+
+def test_a_refusal_is_shown_in_its_own_tab(begun):
+    """Another tab that asks for a page first must not have it."""
+    sent = begun.ask(
+        "POST",
+        begun.session.own("epsilon"),
+        b"epsilon=much",
+        {"origin": window.ORIGIN, "content-type": "application/x-www-form-urlencoded"},
+    )
+    assert begun.get("epsilon").alerts == ""
+    own = begun.follow("epsilon", sent)
+    assert "it is not a number" in own.alerts
+    assert begun.get(sent.header("location")).alerts == ""  # once, not again when refreshed
+
+
+def test_a_job_file_of_no_run_is_not_there(begun):
+    assert begun.get("job.toml?run=0").status == 404
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.dpmic.toml"])
+def test_what_is_no_file_is_refused(tmp_path, name):
+    """A pipe that nobody writes to would be waited for."""
+    os.mkfifo(tmp_path / name)
+    opened = window.Window(tmp_path).enter()
+    assert "neither a file nor a folder" in opened.post("file", {"file": name}).alerts
+
+
+def test_an_absurd_text_is_a_sentence(begun):
+    before = begun.session.text
+    shown = begun.post("job", {"text": "a = " + "[" * 20_000})
+    assert shown.status == 200
+    assert "nested too deeply" in shown.alerts
+    assert begun.session.text == before
+
+
+def test_a_path_may_be_quoted_or_begin_at_home(tmp_path, monkeypatch):
+    window.folder(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    for name in (f'"{tmp_path / "visits.csv"}"', "'~/visits.csv'", "~/visits.csv"):
+        opened = window.Window(tmp_path / "elsewhere").enter()
+        assert "visits.csv" in opened.post("file", {"file": name}).text
+        assert opened.session.file == str(tmp_path / "visits.csv")
+
+
+def test_the_format_of_a_file_is_named_as_it_can_be_given(tmp_path):
+    """In a job by its key; where there is no job yet, as an option of the command."""
+    (tmp_path / "unclear.csv").write_text("a;b,c;d\n1;2,3;4\n")
+    opened = window.Window(window.folder(tmp_path)).enter()
+    said = opened.post("file", {"file": "unclear.csv"}).alerts
+    assert "pass --sep ';' to dpmic init in a terminal, and open the job file" in said
+    job = window.JOB.replace("visits.csv", "unclear.csv")
+    (tmp_path / "unclear.dpmic.toml").write_text(job)
+    opened.post("file", {"file": "unclear.dpmic.toml"})
+    for shown in (opened.get("job"), opened.get("consent")):
+        assert 'pass sep = ";" below [data]' in shown.alerts
+        assert "Dialect" not in shown.text
+    with pytest.raises(DpmicError, match=r'pass sep = ";" below \[data\]'):
+        opened.session.job.refuse(opened.session.job.check())

@@ -42,8 +42,10 @@ def test_a_job_runs_on_an_uploaded_table(opened, content, tmp_path, packed):
     name = "visits.csv.gz" if packed else "visits.csv"
     opened.upload(name, gzip.compress(content) if packed else content)
     opened.post("private")
-    opened.post("job", {"text": window.JOB})
-    opened.post("spend", {"nonce": opened.nonce()})
+    opened.post("job", {"text": window.JOB.replace("visits.csv", name)})
+    nonce = opened.nonce()
+    assert f"{name}, uploaded" in opened.get("consent").text
+    opened.post("spend", {"nonce": nonce})
     assert "Guarantee" in opened.settled("result").text
     assert opened.session.runs[-1].result.result.n == window.N
 
@@ -60,6 +62,22 @@ def test_a_job_file_can_be_uploaded_after_its_table(opened, content, tmp_path):
     opened.upload("mine.dpmic.toml", window.JOB.encode())
     assert opened.session.job.check()[0].value.startswith("line")  # the ledger alone
     assert len(opened.session.job.check()) == 1
+
+
+def test_an_uploaded_table_is_not_taken_for_another_file(opened, content):
+    """Else it would be published, and charged, under the name of that file's dataset."""
+    opened.upload("open.csv", content)
+    shown = opened.upload("mine.dpmic.toml", window.JOB.encode())
+    said = "The job is about visits.csv; you uploaded open.csv"
+    assert said in shown.alerts
+    assert opened.session.current is None
+    opened.post("private")
+    before = opened.session.text
+    assert said in opened.post("job", {"text": window.JOB}).alerts
+    assert opened.session.text == before
+    own = window.JOB.replace("visits.csv", "C:\\\\data\\\\open.csv")
+    assert opened.post("job", {"text": own}).alerts.count("uploaded") == 0
+    assert opened.session.text == own
 
 
 def test_what_says_that_it_is_too_large_is_not_read(opened):

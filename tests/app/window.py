@@ -97,7 +97,8 @@ class Window:
         return self.ask("GET", place, b"", headers)
 
     def post(self, place, given=None, **headers):
-        """Send a form, and go where it leads."""
+        """Send a form, and go where it leads; by default it is of the table or job of now."""
+        place = place if "?" in place else self.session.own(place)
         kind = {"origin": ORIGIN, "content-type": "application/x-www-form-urlencoded"}
         sent = self.ask("POST", place, urlencode(given or {}).encode(), {**kind, **headers})
         return self.follow(place, sent)

@@ -14,7 +14,7 @@ from dpmic.all_pairs.pairwise import pairwise
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
 from dpmic.app._publishing import progress
-from dpmic.app._session import Session
+from dpmic.app._session import Session, for_a_terminal, identity
 from dpmic.app._task import Task
 from dpmic.data import load, no_variable, pair
 from dpmic.errors import InputError, safe_repr
@@ -68,7 +68,7 @@ class Tested:
 
 def begin(session: Session) -> None:
     """Score all pairs of the table."""
-    source = session.source
+    source, known = session.source, identity(session.source)
 
     def work(task: Task) -> Scores:
         def reading(done: int, total: int | None) -> None:
@@ -82,10 +82,14 @@ def begin(session: Session) -> None:
         }
         said = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
         kept = whole.drop_columns(list(reasons))
-        return Scores(pairwise(kept, missing="drop"), kept, said)
+        scores = Scores(pairwise(kept, missing="drop"), kept, said)
+        session.seen.add(known)
+        return scores
 
     session.looks = {}
-    session.scores = Task("scoring all pairs", session.file, work)
+    session.scores = Task(
+        "scoring all pairs", session.file, work, lambda code: for_a_terminal(code, "dpmic matrix")
+    )
 
 
 def overview(session: Session, query: Mapping[str, str]) -> Page:
@@ -94,8 +98,8 @@ def overview(session: Session, query: Mapping[str, str]) -> Page:
     if task is None:
         return Page("explore", "Pairs", "<p><a href='.'>Choose a table first.</a></p>")
     if task.state == "running":
-        return Page("explore", title, progress(task, "explore"), waiting=True)
-    again = form("explore", "", "Score the pairs again")
+        return Page("explore", title, progress(session, task, "explore"), waiting=True)
+    again = form(session.own("explore"), "", "Score the pairs again")
     if task.state != "done":
         return Page("explore", title, again, [task.error or "It was stopped."])
     scores: Scores = task.result
@@ -207,7 +211,7 @@ def look(session: Session, x: str, y: str) -> Page:
     back = f"<p><a href='explore'>Back to all pairs of {text(session.file)}</a></p>"
     title = f"{x} and {y}"
     if task.state == "running":
-        return Page("explore", title, back + progress(task, "explore"), waiting=True)
+        return Page("explore", title, back + progress(session, task, "explore"), waiting=True)
     if task.state != "done":
         return Page("explore", title, back, [task.error or "It was stopped."])
     found: Tested = task.result

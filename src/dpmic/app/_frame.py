@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib.resources import files
 
 from dpmic import __version__
@@ -115,6 +116,11 @@ def alert(sentences: Sequence[str]) -> str:
     return f"<div class='promise exposed' role='alert'><ul>{listed}</ul></div>\n"
 
 
+def sent(value: str) -> str:
+    """Escape a value that a form sends back as it is, unlike a text to be read."""
+    return escape(value.encode(errors="backslashreplace").decode()).replace("\r", "&#13;")
+
+
 def form(action: str, inner: str, button: str, *, kind: str = "", plain: bool = False) -> str:
     """Return a form that changes something; a plain button is not what most people want."""
     look = "" if plain else " class='go'"
@@ -129,7 +135,7 @@ def field(name: str, label: str, value: object = "", *, hint: str = "", **attrib
     """Return an input with its label, and a hint that a screen reader reads with it."""
     own = "".join(f" {key}='{text(said)}'" for key, said in attributes.items())
     described = f" aria-describedby='{name}-hint'" if hint else ""
-    shown = "" if value is None else text(str(value))
+    shown = "" if value is None else sent(str(value))
     note = f"<span class='hint' id='{name}-hint'>{text(hint)}</span>" if hint else ""
     return (
         f"<div class='field'><label for='{name}'>{text(label)}</label>"
@@ -140,7 +146,7 @@ def field(name: str, label: str, value: object = "", *, hint: str = "", **attrib
 def select(name: str, label: str, options: Mapping[str, str], chosen: object) -> str:
     """Return a list to choose from."""
     shown = "".join(
-        f"<option value='{text(value)}'{' selected' if value == chosen else ''}>{text(words)}"
+        f"<option value='{sent(value)}'{' selected' if value == chosen else ''}>{text(words)}"
         "</option>"
         for value, words in options.items()
     )
@@ -158,7 +164,7 @@ def radios(name: str, legend: str, options: Mapping[str, tuple[str, str]], chose
         below = f"<div class='more'>{more}</div>" if more else ""
         rows.append(
             f"<div class='choice'><input type='radio' id='{name}-{place}' name='{name}' "
-            f"value='{text(value)}'{checked}><label for='{name}-{place}'>{text(words)}</label>"
+            f"value='{sent(value)}'{checked}><label for='{name}-{place}'>{text(words)}</label>"
             f"{below}</div>"
         )
     return f"<fieldset><legend>{text(legend)}</legend>{''.join(rows)}</fieldset>\n"

@@ -20,6 +20,8 @@ from dpmic.results import Groups, Pairwise, ScoredPairs
 KINDS = {"html": "Report, HTML", "json": "JSON", "csv": "CSV", "png": "Figure, PNG"}
 TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv", "png": "image/png"}
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
 _drawing = threading.Lock()  # matplotlib's figures are shared by all threads
 
 
@@ -83,20 +85,33 @@ def inside(whole: str) -> str:
     return f"<article aria-labelledby='report'><h2 id='report'>{title[1]}</h2>{main[1]}</article>\n"
 
 
+def _harmless(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula: anyone may have named the columns.
+
+    A text that begins like one gets an apostrophe before it; numbers stay.
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULAS) else cell
+
+
 def as_csv(result: Any) -> str:
     """Return the numbers of a result as lines."""
     if isinstance(result, ScoredPairs | Pairwise):
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        sink = pa.BufferOutputStream()
-        arrow.write_csv(result.to_frame("pyarrow"), sink)
+        table, sink = result.to_frame("pyarrow"), pa.BufferOutputStream()
+        for place, column in enumerate(table.itercolumns()):
+            if column.type in (pa.string(), pa.large_string()):
+                table = table.set_column(
+                    place, table.column_names[place], [list(map(_harmless, column.to_pylist()))]
+                )
+        arrow.write_csv(table, sink)
         return str(sink.getvalue().to_pybytes().decode())
     rows = result.rows() if isinstance(result, Groups) else [result.record()]
     written = io.StringIO()
     writer = csv.DictWriter(written, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({key: _harmless(cell) for key, cell in row.items()} for row in rows)
     return written.getvalue()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from dpmic._format import format_ceil, format_remainder
@@ -11,8 +13,8 @@ from dpmic.app._session import Change, Prepared, Session
 from dpmic.app._steps import UNDECIDED, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError
-from dpmic.job import Job, edited, for_the_file
-from dpmic.privacy.ledger import Ledger
+from dpmic.job import Job, as_entry, edited
+from dpmic.privacy.ledger import Ledger, is_there
 from dpmic.privacy.plan import plan_of
 from dpmic.report.markup import facts, paragraphs, text
 from dpmic.results import TablePlan
@@ -69,7 +71,7 @@ def epsilon(session: Session) -> Page:
         hint="such as visits 2024; corrected or other data needs another name",
     )
     ledger = session.job.at("privacy", "ledger")
-    if ledger is not None and not ledger.exists():
+    if ledger is not None and _makeable(ledger):
         inner += field(
             "total",
             "Create this ledger with a total epsilon of",
@@ -81,6 +83,13 @@ def epsilon(session: Session) -> Page:
     body = form(session.own("epsilon"), inner, "Save and go on")
     found = lacking(session.job, "epsilon")
     return Page("epsilon", "Epsilon and the plan", found.hint + body, found.wrong)
+
+
+def _makeable(ledger: Path) -> bool:
+    """Return whether there is no such ledger; where nobody can tell, the page says why."""
+    with suppress(DpmicError):
+        return not is_there(ledger)
+    return False
 
 
 def apply_epsilon(given: dict[str, str], session: Session) -> None:
@@ -115,7 +124,7 @@ def plan(session: Session, written: str) -> str:
         query, refusal = session.planned(job)
         ledger = session.ledger()
     except DpmicError as error:
-        return paragraphs(error.spelled(for_the_file))
+        return paragraphs(error.spelled(as_entry))
     rows = {"people (about)": f"{job.number_of_people():,}", **_about(query)}
     del rows["n, public"]  # counted later
     rows |= _expected(job, query)
@@ -212,12 +221,12 @@ def how_far(task: Task) -> str:
     return f"<p>{text(shown)}</p>{drawn}"
 
 
-def progress(task: Task, place: str) -> str:
+def progress(session: Session, task: Task, place: str) -> str:
     """Return how far a piece of work is, and a way to stop it."""
     body = f"<div id='progress' data-of='{place}' role='status'>{how_far(task)}</div>"
     if task.stoppable:
         hidden = f"<input type='hidden' name='what' value='{place}'>"
-        return body + form("stop", hidden, "Stop")
+        return body + form(session.own("stop"), hidden, "Stop")
     return body + paragraphs(
         "A query that has begun to spend cannot be stopped here. You can close this page."
     )
@@ -230,11 +239,11 @@ def rehearsal(session: Session) -> Page:
         "The rehearsal makes up columns within the bounds and categories of the job. It reads no "
         "record and spends nothing. Its values mean nothing; noise and report are real."
     )
-    again = form("rehearsal", "", "Rehearse" if task is None else "Rehearse again")
+    again = form(session.own("rehearsal"), "", "Rehearse" if task is None else "Rehearse again")
     if task is None:
         return Page("rehearsal", title, said + again, lacking(session.job).all)
     if task.state == "running":
-        return Page("rehearsal", title, progress(task, "rehearsal"), waiting=True)
+        return Page("rehearsal", title, progress(session, task, "rehearsal"), waiting=True)
     if task.state != "done":
         failed = [task.error or "The rehearsal was stopped."]
         return Page("rehearsal", title, said + again, failed)
@@ -254,8 +263,8 @@ def consent(session: Session) -> Page:
     if found:
         return Page("consent", title, paragraphs("Nothing can be spent yet."), found)
     if task is not None and task.state == "running":
-        return Page("consent", title, progress(task, "consent"), waiting=True)
-    prepare = form("consent", "", "Read the table and show the plan")
+        return Page("consent", title, progress(session, task, "consent"), waiting=True)
+    prepare = form(session.own("consent"), "", "Read the table and show the plan")
     said = paragraphs(
         "This reads the table, counts the records and prepares the query. Nothing is spent yet."
     )
@@ -265,30 +274,50 @@ def consent(session: Session) -> Page:
             said = f"<p><a href='result?run={number}'>{words}</a></p>" + said
     prepared = session.prepared
     if prepared is not None:
-        return Page("consent", title, _asking(prepared))
+        return Page("consent", title, _asking(session, prepared))
     failed = []
     if task is not None and task.about is session.current:
         failed = [task.error or "It was stopped."]
     return Page("consent", title, said + prepare, failed)
 
 
-def _asking(prepared: Prepared) -> str:
+def _asking(session: Session, prepared: Prepared) -> str:
     """Return the query, what will be printed beside its result, and the button that spends."""
     query = prepared.query
     cost = format_ceil(query.epsilon)
     label = "Show the answer" if prepared.stored else f"Spend epsilon = {cost} and publish"
     rows = _about(query) | _expected(prepared.job, query)
+    if prepared.job.table is not None:
+        rows = {"table": f"{prepared.job.table.name}, uploaded", **rows}
     hidden = f"<input type='hidden' name='nonce' value='{prepared.nonce}'>"
     shown = "<section class='promise' aria-labelledby='promise'><h2 id='promise'>Guarantee, as it "
     shown += f"will be printed</h2>{paragraphs(prepared.guarantee)}</section>"
     if prepared.stored:
         notes = paragraphs(STORED)
     elif query.terms.ledger is None:
-        notes = f"<p class='promise exposed'>{text(UNTRACKED)}</p>"
+        notes = f"<p class='promise exposed'>{text(UNTRACKED)}</p>{_again(session, prepared)}"
     else:
         rows["ledger"] = _left(query.terms.ledger, query)
         notes = ""
     return shown + facts(rows) + notes + form("spend", hidden, label)
+
+
+def _again(session: Session, prepared: Prepared) -> str:
+    """Say that a job was published before, where no ledger keeps its answer."""
+    job, epsilon = prepared.job, prepared.query.epsilon
+    places = [
+        place
+        for place, run in enumerate(session.runs, 1)
+        if (run.about.text, run.about.path, run.about.table) == (job.text, job.path, job.table)
+        and run.state != "failed"
+    ]
+    if not places:
+        return ""
+    whole = format_ceil(epsilon * (len(places) + 1))
+    said = "You published this job in this window already. Doing it again spends another "
+    said += f"{format_ceil(epsilon)}, {whole} in all."
+    link = f"<a href='result?run={places[-1]}'>See its result.</a>"
+    return f"<p class='promise exposed'>{text(said)} {link}</p>"
 
 
 # The result
@@ -301,7 +330,7 @@ def result(session: Session, number: int) -> Page:
         return Page("result", "Result", said + "<p><a href='consent'>To the consent</a></p>")
     task = session.runs[number]
     if task.state == "running":
-        return Page("result", "Result", progress(task, "result"), waiting=True)
+        return Page("result", "Result", progress(session, task, "result"), waiting=True)
     others = _others(session, number)
     if task.state != "done":
         body = "<p><a href='epsilon'>To epsilon</a></p>" + others
@@ -315,9 +344,18 @@ def result(session: Session, number: int) -> Page:
     body = f"{others}<h2>Files</h2>{downloads(links)}{_outcome.inside(done.report)}"
     body += "<section><h2>The same again</h2>"
     again = _outcome.commands(done.job)[-1]
+    body += paragraphs(_home(done.job))
     body += code("In a terminal, in the folder of the job file:", again)
     body += code("In Python:", done.script) + "</section>"
     return Page("result", "Result", body, _belongs(session, done.job))
+
+
+def _home(job: Job) -> str:
+    """Say where a downloaded job file finds its table and its ledger."""
+    names = [job.get("data", "file"), job.get("privacy", "ledger")]
+    beside = " and ".join(name for name in names if name and not Path(name).is_absolute())
+    said = f"Save the job file in {job.path.parent}{', beside ' if beside else ''}{beside}."
+    return said if names[1] is None else f"{said} Do not create a second ledger."
 
 
 def _belongs(session: Session, job: Job) -> list[str]:

@@ -6,8 +6,11 @@ So every page can be read again, and the browser's own back and forward work.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
+from secrets import token_urlsafe
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,10 +23,10 @@ from dpmic.app import _exploring, _outcome, _publishing, _steps
 from dpmic.app._bodies import TooLargeError, read_form, read_upload
 from dpmic.app._frame import OPEN, STATIC, STEPS, Page, document, field, form, shipped
 from dpmic.app._gate import plain
-from dpmic.app._session import Session
+from dpmic.app._session import Session, before_a_job
 from dpmic.app._task import FAULT, Task
 from dpmic.errors import DpmicError, InputError, ParameterError
-from dpmic.job import for_the_file
+from dpmic.job import as_entry
 from dpmic.report.markup import paragraphs, text
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -83,7 +86,7 @@ def application(session: Session) -> Starlette:
 
 def choose_file(session: Session, given: Given) -> str:
     """Take the file that somebody names."""
-    name = given.get("file", "").strip()
+    name = os.path.expanduser(given.get("file", "").strip().strip("\"'"))
     if not name:
         raise InputError("the file", "it has no name", "write where it is")
     session.begin(name)
@@ -141,6 +144,10 @@ def score(session: Session, _: Given) -> str:
     return "explore"
 
 
+NAMING = (choose_file, spend)
+"""Forms that say themselves what they act on: a file by its name, a consent by its nonce."""
+
+
 # Pages and files that depend on what stands behind the question mark
 
 
@@ -188,6 +195,7 @@ class Window:
 
     def __init__(self, session: Session) -> None:
         self.session, self._planning = session, asyncio.Lock()
+        self._told: dict[str, str] = {}
 
     # Kinds of endpoints
 
@@ -196,7 +204,7 @@ class Window:
 
         async def endpoint(request: Request) -> Response:
             query = dict(request.query_params)
-            return await self._alone(lambda: self._shown(lambda: show(self.session, query)))
+            return await self._alone(lambda: self._shown(lambda: show(self.session, query), query))
 
         return endpoint
 
@@ -210,7 +218,10 @@ class Window:
 
     def _only(self, mode: str, endpoint: Endpoint) -> Endpoint:
         async def guarded(request: Request) -> Response:
-            return await endpoint(request) if self.session.mode == mode else _to(".")
+            if self.session.mode == mode:
+                return await endpoint(request)
+            told = request.query_params.get("told")
+            return _to(f".?told={quote(told)}" if told else ".")
 
         return guarded
 
@@ -222,13 +233,15 @@ class Window:
                 given = await read_form(request)
             except TooLargeError as error:
                 return await self._refused(error, 413)
-            of = request.query_params.get("of")
+            of = None if act in NAMING else request.query_params.get("of", "")
             return await self._alone(lambda: self._acted(lambda: self._own(act, given, of), back))
 
         return endpoint
 
     def _own(self, act: Callable[[Session, Given], str], given: Given, of: str | None) -> str:
-        """Act on a form, unless it is of a job that somebody has left."""
+        """Act on a form, unless it is of a table or a job that somebody has left."""
+        if act is start_over and not (self.session.mode or self.session.file):
+            return "."  # a second click
         if of not in (None, str(self.session.begun)):
             reason = "another job was begun since it was shown, so nothing was changed"
             raise ParameterError("this page", reason, "go on from here")
@@ -299,11 +312,17 @@ class Window:
         return await self._alone(lambda: self._acted(act, "."))
 
     async def stop(self, request: Request) -> Response:
-        """Stop what may be stopped."""
+        """Stop what may be stopped, if it is that of the page that was shown."""
         place = (await read_form(request)).get("what", "")
-        for task in self._tasks(place):
-            task.stop()
-        return _to(place if place in STEPS or place in OPEN else ".")
+        back = place if place in STEPS or place in OPEN else "."
+
+        def act(_: Session, __: Given) -> str:
+            for task in self._tasks(place):
+                task.stop()
+            return back
+
+        of = request.query_params.get("of", "")
+        return await self._alone(lambda: self._acted(lambda: self._own(act, {}, of), back))
 
     async def progress(self, request: Request) -> Response:
         """Send how far a piece of work is; nothing once it has ended."""
@@ -328,6 +347,8 @@ class Window:
         session, query = self.session, dict(request.query_params)
         if query.get("run"):
             number = _number(session, query)
+            if number < 0:
+                raise HTTPException(404)
             job = session.runs[number].about
         elif session.current is not None:
             job = session.current
@@ -358,29 +379,48 @@ class Window:
 
         return await run_in_threadpool(locked)
 
-    def _shown(self, show: Callable[[], Page]) -> Response:
+    def _shown(self, show: Callable[[], Page], query: Given) -> Response:
+        self.session.said = self._told.pop(query.get("told", ""), "")
         try:
             shown = show()
-        except DpmicError as error:
+        except FAILURES as error:
             body = "<p><a href='job'>To the job file</a> <a href='.'>To the start</a></p>"
-            shown = Page("", "That does not work", body, [error.spelled(for_the_file)])
+            shown = Page("", "That does not work", body, [_sentence(error, self.session)])
         return HTMLResponse(document(shown, self.session))
 
     def _acted(self, act: Callable[[], str], back: str) -> Response:
+        session = self.session
         try:
-            return _to(act())
-        except DpmicError as error:
-            self.session.said = error.spelled(for_the_file)
+            back = act()
+        except FAILURES as error:
+            session.said = _sentence(error, session)
+        if not session.said:
             return _to(back)
+        key = token_urlsafe(8)  # for this tab, whichever asks first
+        self._told[key], session.said = session.said, ""
+        return _to(f"{back}?told={key}")
 
     async def _refused(self, error: DpmicError, status: int) -> Response:
         def shown() -> Response:
             page = start(self.session)
-            said = [error.spelled(for_the_file)]
+            said = [_sentence(error, self.session)]
             page = Page(page.place, page.title, page.body, said)
             return HTMLResponse(document(page, self.session), status)
 
         return await self._alone(shown)
+
+
+FAILURES = (DpmicError, OSError, RecursionError)
+
+
+def _sentence(error: Exception, session: Session) -> str:
+    """Return an error in words, those of the system without its names of files."""
+    if isinstance(error, DpmicError):
+        return error.spelled(before_a_job if session.current is None else as_entry)
+    if not isinstance(error, OSError):
+        return "This text is nested too deeply."
+    reason = error.strerror or type(error).__name__
+    return f"A file or folder cannot be used: {reason}. Check its name and its permissions."
 
 
 async def fault(_: Request, error: Exception) -> Response:
@@ -394,16 +434,16 @@ def start(session: Session) -> Page:
         now = f"This window is working on {session.about}."
         place = "protect" if session.mode == "private" else "explore"
         body = paragraphs(now) + f"<p><a href='{place}'>Go on</a></p>"
-        body += form("over", "", "Start over")
+        body += form(session.own("over"), "", "Start over")
         return Page(".", "Start", body)
     chosen = ""
     if session.file:
         chosen = (
             f"<section><h2>The table: <bdi>{text(session.file)}</bdi></h2>"
             + paragraphs("Only its header was read.")
-            + form("private", "", "Publish under differential privacy")
+            + form(session.own("private"), "", "Publish under differential privacy")
             + paragraphs("If nothing in the table is sensitive:")
-            + form("open", "", "Explore without privacy", plain=True)
+            + form(session.own("open"), "", "Explore without privacy", plain=True)
             + "</section>"
         )
     place = field("file", "Path on this computer", hint="a table, or a job file (.dpmic.toml)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
@@ -14,11 +16,12 @@ from dpmic.app._outcome import Outcome
 from dpmic.app._task import Task
 from dpmic.data import Dialect, Uploaded, header
 from dpmic.errors import DpmicError, InputError, ParameterError
-from dpmic.job import Job, edited, for_the_file, speaking_of_keys, template
-from dpmic.privacy.ledger import Balance, Ledger
+from dpmic.job import Job, as_entry, edited, speaking_of_keys, template
+from dpmic.privacy.ledger import Balance, Ledger, is_there
 from dpmic.privacy.query import Query, Terms
 
 ENDING = ".dpmic.toml"
+FORMAT = re.compile(r".*Dialect\((\w+)=(.*)\)\)")
 MOST_MADE_UP = 1_000_000
 """People up to which the plan follows the slider: it needs as many made-up records."""
 
@@ -55,6 +58,8 @@ class Session:
         The latest of each; ``about`` is the job, or the name of the open table.
     begun : int
         How often somebody has started over; forms send it back.
+    seen : set
+        The tables whose exact scores this window has had, by :func:`identity`.
     runs : list of Task
         All that was published since the window was opened, whatever was begun later.
     lock : RLock
@@ -71,6 +76,7 @@ class Session:
     looks: dict[tuple[str, str], Task] = field(default_factory=dict)
     runs: list[Task] = field(default_factory=list)
     begun: int = 0
+    seen: set[object] = field(default_factory=set)
     said: str = ""
     noted: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
@@ -92,6 +98,8 @@ class Session:
         if self.current is not None and self.current.path == path:
             return  # a second click
         self.refuse_another()
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+            raise InputError(name, "this is neither a file nor a folder", "choose a table")
         if name.endswith(".toml"):
             job = Job.load(path)
             self.start_over()
@@ -106,7 +114,7 @@ class Session:
         self.refuse_another()
         if table.name.endswith(".toml"):
             text = table.content.decode("utf-8", "replace")
-            job = Job.of(text, self.folder / table.name, self.table)
+            job = _about(Job.of(text, self.folder / table.name, self.table))
             self.start_over()
             self.current = job
             return
@@ -158,6 +166,14 @@ class Session:
             raise InputError("the table", "none was chosen", "choose one on the first page")
         return self.table or str(self.folder / self.file)
 
+    @property
+    def explored(self) -> bool:
+        """Whether the exact scores of the job's table were seen in this window."""
+        file = self.job.table or self.job.at("data", "file")
+        with suppress(ValueError):  # a name that no file can have
+            return file is not None and identity(file) in self.seen
+        return False
+
     # The job
 
     @property
@@ -189,21 +205,22 @@ class Session:
     def rewrite(self, text: str) -> None:
         """Replace the whole text of the job by one that is TOML."""
         if text != self.text:
-            self.current = Job.of(text, self.job.path, self.job.table)
+            self.current = _about(Job.of(text, self.job.path, self.job.table))
 
     def ledger(self) -> Ledger | None:
         """Return the budget that the job names, if it is there."""
         path = self.job.at("privacy", "ledger")
-        return Ledger(path) if path is not None and path.exists() else None
+        return Ledger(path) if path is not None and is_there(path) else None
 
     def make_ledger(self, epsilon: float) -> None:
         """Make the budget that the job names; one that is there is never changed."""
         path = self.job.at("privacy", "ledger")
         if path is None:
             raise ParameterError("the ledger", "it has no name", "name it first")
-        if path.exists():
+        if not is_there(path):
+            Ledger(path, epsilon)
+        elif Ledger(path).total != epsilon:  # else a second click
             raise ParameterError(str(path), "this file exists", "choose another name")
-        Ledger(path, epsilon)
 
     # The work
 
@@ -223,7 +240,7 @@ class Session:
         try:
             return _free(job, made), ""
         except ParameterError as error:
-            return _free(job, made, allow_noisy=True), error.spelled(for_the_file)
+            return _free(job, made, allow_noisy=True), error.spelled(as_entry)
 
     def rehearse(self) -> None:
         """Run the job on made-up data."""
@@ -234,7 +251,7 @@ class Session:
             def work(_: Task) -> Outcome:
                 return Outcome(job, _run(query), rehearsal=True)
 
-            self.rehearsal = Task("rehearsing", job, work, for_the_file)
+            self.rehearsal = Task("rehearsing", job, work, as_entry)
 
     def prepare(self) -> None:
         """Read the table and prepare the query, which spends nothing."""
@@ -253,7 +270,7 @@ class Session:
 
         now = self.preparation
         if now is None or now.about is not job or now.state != "running":
-            self.preparation = Task("preparing the query", job, work, for_the_file)
+            self.preparation = Task("preparing the query", job, work, as_entry)
 
     @property
     def prepared(self) -> Prepared | None:
@@ -287,7 +304,7 @@ class Session:
         def work(_: Task) -> Outcome:
             return Outcome(job, _run(query), _balance(query.terms.ledger))
 
-        self.runs.append(Task("publishing", job, work, for_the_file, stoppable=False))
+        self.runs.append(Task("publishing", job, work, as_entry, stoppable=False))
         return self._used[nonce]
 
     @property
@@ -303,6 +320,36 @@ class Session:
         if run.about.at("privacy", "ledger") is None:
             return "Stopped while publishing. There is no ledger, so count it as spent."
         return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
+
+
+def identity(table: str | Path | Uploaded) -> object:
+    """Return what tells tables apart, without holding their content."""
+    return hash(table.content) if isinstance(table, Uploaded) else os.path.realpath(table)
+
+
+def before_a_job(code: str) -> str:
+    """Spell the format of a file, which only a job can state, as a step in a terminal."""
+    return for_a_terminal(code, "dpmic init", ", and open the job file that it writes")
+
+
+def for_a_terminal(code: str, command: str, then: str = "") -> str:
+    """Spell the format of a file as an option of a command, and other code as in a job file."""
+    found = FORMAT.fullmatch(code)
+    if found is None:
+        return as_entry(code)
+    return f"--{found[1]} {found[2]} to {command} in a terminal{then}"
+
+
+def _about(job: Job) -> Job:
+    """Refuse a job that names another file than the table that was uploaded for it."""
+    named = job.get("data", "file")
+    if job.table is None or named is None:
+        return job
+    name = re.split(r"[/\\]", named)[-1]
+    if name != job.table.name:
+        reason = f"The job is about {name}; you uploaded {job.table.name}"
+        raise InputError(job.path.name, reason, f"start over and upload {name} first")
+    return job
 
 
 def _run(query: Query[Any]) -> Any:

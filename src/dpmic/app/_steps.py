@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import re
 import tomllib
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmic.app import _outcome
-from dpmic.app._frame import Page, code, downloads, field, form, radios, select
+from dpmic.app._frame import Page, code, downloads, field, form, radios, select, sent
 from dpmic.app._session import Session
 from dpmic.errors import DpmicError, ParameterError, safe_repr
 from dpmic.job import EntryError, Job, for_the_file
@@ -36,6 +35,14 @@ TABLES |= {"groups": "question"}
 FROM_HEADER = (
     "The names come from the header of the table; no record was read. Write what you know of each "
     "column, never what you saw in the records: the report shows it."
+)
+SPELLING = (
+    "Spelling and capitals must match. Anything else counts as missing, unless one category is "
+    "called other."
+)
+SEEN = (
+    "You have seen exact scores of this table. Choices made from them are not covered by the "
+    "guarantee."
 )
 KINDS = {
     UNDECIDED: "choose",
@@ -169,6 +176,8 @@ def protect(session: Session) -> Page:
         "Differential privacy protects people: replacing the records of one person barely "
         "changes how likely any result is. It must know which rows belong to one person."
     )
+    if session.explored:
+        said += f"<p class='promise exposed'>{text(SEEN)}</p>"
     body = said + form(session.own("protect"), inner, "Save and go on")
     found = lacking(session.job, "protect")
     return Page("protect", "Whom to protect", found.hint + body, found.wrong)
@@ -244,51 +253,85 @@ def _written(data: Mapping[str, Any]) -> str:
 
 def _column(place: int, name: str, entry: Any) -> str:
     """Return the fields of one column."""
-    kind, low, high, listed, fill = UNDECIDED, "", "", "", ""
-    if entry == IGNORE:
-        kind = IGNORE
-    elif isinstance(entry, dict):
-        ends = entry.get("bounds") or ["", ""]
-        low, high = (str(_known(end) or "") if end != 0 else "0" for end in (ends[0], ends[-1]))
-        listed = _listed(entry.get("categories") or [])
-        fill = str(entry.get("missing", ""))
-        dates = any(isinstance(end, datetime.date) for end in ends)
-        kind = "categories" if "categories" in entry else "dates" if dates else "bounds"
+    own = _fields(entry)
     legend = f"<legend><bdi>{text(name)}</bdi></legend>"
-    hidden = f"<input type='hidden' name='name-{place}' value='{text(name)}'>"
-    ends = field(f"low-{place}", "From", low) + field(f"high-{place}", "To", high)
-    nominal = field(f"list-{place}", "Categories, separated by commas", listed)
-    filled = field(f"fill-{place}", "Value that replaces missing ones", fill)
+    hidden = f"<input type='hidden' name='name-{place}' value='{sent(name)}'>"
+    ends = field(f"low-{place}", "From", own["low"])
+    ends += field(f"high-{place}", "To", own["high"])
+    words = "Categories, separated by commas"
+    nominal = field(f"list-{place}", words, own["list"], hint=SPELLING)
+    filled = field(f"fill-{place}", "Value that replaces missing ones", own["fill"])
     return (
         f"<fieldset class='column'>{legend}{hidden}"
-        f"{select(f'kind-{place}', 'Values', KINDS, kind)}<div class='for-ends'>{ends}</div>"
+        f"{select(f'kind-{place}', 'Values', KINDS, own['kind'])}<div class='for-ends'>{ends}</div>"
         f"<div class='for-list'>{nominal}</div><div class='for-fill'>{filled}</div>"
         "</fieldset>\n"
     )
 
 
+def _fields(entry: Any) -> dict[str, str]:
+    """Return what the fields of a column show."""
+    own = {"kind": UNDECIDED, "low": "", "high": "", "list": "", "fill": ""}
+    if entry == IGNORE:
+        own["kind"] = IGNORE
+    elif isinstance(entry, dict):
+        ends = entry.get("bounds") or ["", ""]
+        for key, end in (("low", ends[0]), ("high", ends[-1])):
+            own[key] = str(_known(end) or "") if end != 0 else "0"
+        own["list"] = _listed(entry.get("categories") or [])
+        own["fill"] = str(entry.get("missing", ""))
+        dates = any(isinstance(end, datetime.date) for end in ends)
+        own["kind"] = "categories" if "categories" in entry else "dates" if dates else "bounds"
+    return own
+
+
 def apply_columns(given: Form, session: Session) -> None:
-    """Write what the columns can be into the job."""
+    """Write what the columns can be into the job; what was left as it was stays as written."""
+    content = raw(session)
     rule = given.get("rule", UNDECIDED)
     share = given.get("complete", "").strip()
     changes: dict[tuple[str, str], Any] = {
         ("missing", "rule"): rule,
         ("missing", "complete"): _value(share) if share and rule == "drop" else None,
         ("data", "decimal"): given.get("decimal") or None,
-        ("data", "na"): _split(given.get("na", "")) or None,
     }
+    marks = given.get("na", "")
+    if not _same({"na": marks}, {"na": _listed(content.get("data", {}).get("na", []))}):
+        changes["data", "na"] = _split(marks) or None
+    single = []
     for key, name in given.items():
         if key.startswith("name-"):
-            own = {field: given.get(f"{field}-{key[5:]}", "").strip() for field in FIELDS}
-            changes["columns", name] = _entry(own, filled=rule == "fill")
+            own = {field: given.get(f"{field}-{key[5:]}", "") for field in _fields(UNDECIDED)}
+            shown = _fields(content.get("columns", {}).get(name, UNDECIDED))
+            filled = rule == "fill"
+            if not _same(own, shown) or (shown["fill"] and not filled):
+                entry = changes["columns", name] = _entry(own, filled=filled)
+                single += [text for text in _categories(entry)[:1] if ";" in text]
     session.change(changes)
+    if single:
+        raise ParameterError(
+            safe_repr(single[0]), "this is one category", "separate them by commas"
+        )
 
 
-FIELDS = ("kind", "low", "high", "list", "fill")
+def _categories(entry: Any) -> list[str]:
+    """Return the category of a column that has a single one."""
+    listed = entry.get("categories", []) if isinstance(entry, dict) else []
+    return listed if len(listed) == 1 else []
+
+
+def _same(own: Mapping[str, str], shown: Mapping[str, str]) -> bool:
+    """Return whether fields came back as they were shown; a field has no ends of lines."""
+
+    def line(value: str) -> str:
+        return re.sub(r"[\r\n]", "", value).strip()
+
+    return all(line(own[key]) == line(shown[key]) for key in shown)
 
 
 def _entry(own: Mapping[str, str], *, filled: bool) -> Any:
     """Return the line of a column as its fields have it; the job says what is wrong with it."""
+    own = {key: value.strip() for key, value in own.items()}
     if own["kind"] in (UNDECIDED, IGNORE, ""):
         return own["kind"] or UNDECIDED
     entry: dict[str, Any] = {}
@@ -332,13 +375,12 @@ def question(session: Session) -> Page:
         groups.get("by", ""),
     )
     sizes = groups.get("at_least")
-    shown = (
-        sizes if not isinstance(sizes, dict) else ", ".join(f"{k} = {v}" for k, v in sizes.items())
-    )
+    if isinstance(sizes, dict):
+        sizes = _listed([f"{group} = {size}" for group, size in sizes.items()])
     grouped += field(
         "at_least",
         "Least number of records in each group",
-        shown,
+        sizes,
         hint="such as 300, or a = 300, b = 200",
     )
     inner += f"<div class='for-groups'><fieldset><legend>Groups</legend>{grouped}</fieldset></div>"
@@ -422,13 +464,33 @@ def _known(value: Any) -> Any:
     return None if value == UNDECIDED else value
 
 
+PART = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"(?P<rest>[^,]*)|(?P<plain>[^,]*))(?P<end>,|\Z)')
+"""A value of a list; in quotes a comma belongs to it, and two quotes are one."""
+
+
 def _listed(values: Sequence[Any]) -> str:
-    return ", ".join(f'"{own}"' if "," in str(own) else str(own) for own in values)
+    return ", ".join(map(_part, map(str, values)))
+
+
+def _part(value: str) -> str:
+    """Write a value of a list so that it is read as it is."""
+    plain = value == value.strip() and value and not set(value) & set(',"')
+    return value if plain else '"' + value.replace('"', '""') + '"'
 
 
 def _split(written: str) -> list[str]:
-    """Return the values of a list; one with a comma stands in quotes."""
-    return [own.strip() for own in next(csv.reader([written], skipinitialspace=True), [])]
+    """Return the values of a list; one with a comma, a quote or a space at an end is quoted."""
+    values: list[str] = []
+    at = 0 if written.strip() else None
+    while at is not None:
+        found = PART.match(written, at)
+        assert found is not None  # whatever is no quoted value is a plain one
+        if found["quoted"] is None:
+            values.append(found["plain"].strip())
+        else:
+            values.append(found["quoted"].replace('""', '"') + found["rest"].rstrip())
+        at = found.end() if found["end"] else None
+    return values
 
 
 def _count(given: Form, name: str) -> int | None:

@@ -286,9 +286,9 @@ def _ways(several: bool) -> str:
 
 def opened(path: Path) -> Ledger:
     """Open an existing ledger: a mistyped name must not create another budget."""
-    from dpmic.privacy.ledger import Ledger
+    from dpmic.privacy.ledger import Ledger, is_there
 
-    if not path.exists():
+    if not is_there(path):
         raise InputError(
             str(path),
             "there is no such ledger",

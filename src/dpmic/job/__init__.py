@@ -4,7 +4,7 @@ Nothing in a job file comes from the records: ``template`` uses only the names o
 """
 
 from dpmic.job._editing import edited
-from dpmic.job._entries import EntryError, for_the_file, speaking_of_keys
+from dpmic.job._entries import EntryError, as_entry, for_the_file, speaking_of_keys
 from dpmic.job._job import MADE_UP, Job
 from dpmic.job._rules import is_about_unit
 from dpmic.job._template import save, template
@@ -13,6 +13,7 @@ __all__ = [
     "MADE_UP",
     "EntryError",
     "Job",
+    "as_entry",
     "edited",
     "for_the_file",
     "is_about_unit",

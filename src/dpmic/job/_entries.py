@@ -404,16 +404,26 @@ def for_the_file(text: str) -> str:
     'use ask = "strongest pairs", or pass allow_noisy = true'
     >>> for_the_file(with_code("pass `dataset='visits 2024'`"))
     'pass dataset = "visits 2024"'
+    >>> for_the_file(with_code("pass `dpmic.data.open_file(path, dpmic.data.Dialect(sep=';'))`"))
+    'pass sep = ";" below [data]'
     >>> for_the_file(with_code("pass `missing={'age': ...}`"))
     'pass rule = "fill" and age = { missing = ... }'
     """
-    return spell(text, _spelled)
+    return spell(text, as_entry)
 
 
-def _spelled(code: str) -> str:
-    """Spell ``name=value`` as an entry, and a function as the question it answers."""
+def as_entry(code: str) -> str:
+    """Spell ``name=value`` as an entry, and a function as the question it answers.
+
+    Examples
+    --------
+    >>> as_entry("allow_noisy=True"), as_entry("dpmic.screen")
+    ('allow_noisy = true', 'ask = "strongest pairs"')
+    """
     written = WRITTEN.fullmatch(code)  # the format of a file
-    name, equals, value = (written[1] if written else code).partition("=")
+    if written:
+        return f"{as_entry(written[1])} below [data]"
+    name, equals, value = code.partition("=")
     if not equals:
         return f'ask = "{FUNCTIONS[name]}"' if name in FUNCTIONS else name
     if name == "missing" and value.startswith("{"):

@@ -11,10 +11,11 @@ from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
 from dpmic.data import Dialect, Uploaded, header, is_table, load, position, with_format
-from dpmic.errors import DpmicError, InputError, ParameterError, safe_repr
+from dpmic.errors import DpmicError, InputError, LedgerError, ParameterError, safe_repr
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
 from dpmic.privacy import independence, pairwise, plan, release, screen
+from dpmic.privacy.ledger import is_there
 from dpmic.privacy.query import Query, Terms, private, without_reminder
 from dpmic.results import Plan, Published, TablePlan
 
@@ -114,6 +115,8 @@ class Job:
             entries = Entries.read(text)
         except ValueError as error:
             raise _no_toml(path, error, text) from None
+        except RecursionError:
+            raise _no_toml(path, ValueError("it is nested too deeply")) from None
         _rules.apply(entries)
         return cls(Path(path), text, entries, table)
 
@@ -218,7 +221,8 @@ class Job:
             return
         person = self.get("privacy", "person")
         try:
-            names = header(file, Dialect(**self.written))
+            with speaking_of_keys():
+                names = header(file, Dialect(**self.written))
         except DpmicError as error:
             yield error
             return
@@ -255,10 +259,15 @@ class Job:
     def _in_ledger(self) -> Iterator[DpmicError]:
         """Yield a problem if the ledger does not exist: a typo must not create another budget."""
         ledger, key = self.at("privacy", "ledger"), ("privacy", "ledger")
-        if ledger is not None and not ledger.exists():
+        line = self.entries.lines.get(key)
+        try:
+            if ledger is None or is_there(ledger):
+                return
             remedy = f"check the name, or create it: dpmic ledger create {ledger} --epsilon 3"
-            reason, line = "there is no such ledger", self.entries.lines.get(key)
-            yield EntryError(f"ledger {str(ledger)!r}", reason, remedy, ".".join(key), line)
+            said = f"ledger {str(ledger)!r}", "there is no such ledger", remedy
+        except LedgerError as error:
+            said = error.value, error.reason, error.remedy
+        yield EntryError(*said, ".".join(key), line)
 
     # Plan and query
 

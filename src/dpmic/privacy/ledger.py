@@ -365,6 +365,24 @@ class Ledger:
         return f"Ledger({str(self.path)!r}, spent {amounts})"
 
 
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file at the place of a ledger.
+
+    Raises
+    ------
+    LedgerError
+        If nobody can tell: the name is too long, or a folder may not be read.
+    """
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        shown, reason = str(path)[:200], error.strerror or "it cannot be examined"
+        raise LedgerError(f"ledger {shown!r}", reason, "check the name and the folder") from None
+    return True
+
+
 def _other_total(which: str, given: object, path: object, units: int, unit: int) -> LedgerError:
     stored = _down(units, unit)
     shown = f"{stored:.9g}"
