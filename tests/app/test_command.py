@@ -11,6 +11,7 @@ import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import commands
 import pytest
@@ -144,3 +145,12 @@ def test_the_printed_address_works_where_no_browser_can_be_opened(started, monke
     assert visitor().open(started()[0]).status == 200
     started.stop()
     assert started.said[-1] == "Stopped."
+
+
+def test_a_server_that_is_stopped_early_leaves_no_socket(tmp_path, monkeypatch):
+    monkeypatch.chdir(window.folder(tmp_path))
+    given = []
+    server = SimpleNamespace(run=lambda sockets: given.extend(sockets))
+    monkeypatch.setattr(_server, "server", lambda *_: server)
+    app.serve(browser=False, say=lambda _: None)
+    assert [own.fileno() for own in given] == [-1]

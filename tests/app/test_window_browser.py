@@ -70,14 +70,14 @@ class Served:
         self.session, self.keys = Session(folder), Keys()
         if file is not None:
             self.session.begin(file)
-        listening = _bound(0)
-        host = f"127.0.0.1:{listening.getsockname()[1]}"
+        self.listening = _bound(0)
+        host = f"127.0.0.1:{self.listening.getsockname()[1]}"
         self.base = f"http://{host}/{self.keys.path}"
         self.address = self.keys.address(host, self.keys.token)
         self.server = server(self.session, self.keys, host)
         self.sent = []
         self.server.config.app = recording(self.server.config.app, self.sent)
-        run = {"sockets": [listening]}
+        run = {"sockets": [self.listening]}
         self.thread = threading.Thread(target=self.server.run, kwargs=run, daemon=True)
         self.thread.start()
 
@@ -85,6 +85,7 @@ class Served:
         self.server.should_exit = True
         self.thread.join(60)
         assert not self.thread.is_alive()
+        self.listening.close()
 
 
 @pytest.fixture

@@ -69,12 +69,12 @@ def serve(
     session, keys = Session(Path.cwd()), Keys()
     if file is not None:
         session.begin(file)
-    listening = _bound(port)
-    host = f"{LOCAL}:{listening.getsockname()[1]}"
-    say(f"The window is at {keys.address(host, keys.token)}")
-    say("Only this computer can open it. Ctrl-C stops it.")
-    with _browser(keys, host) if browser else nullcontext(), suppress(KeyboardInterrupt):
-        server(session, keys, host).run(sockets=[listening])
+    with _bound(port) as listening:  # the server closes it, too, unless it is stopped early
+        host = f"{LOCAL}:{listening.getsockname()[1]}"
+        say(f"The window is at {keys.address(host, keys.token)}")
+        say("Only this computer can open it. Ctrl-C stops it.")
+        with _browser(keys, host) if browser else nullcontext(), suppress(KeyboardInterrupt):
+            server(session, keys, host).run(sockets=[listening])
     say(session.farewell())
 
 
