@@ -56,7 +56,7 @@ def test_medians(contender, epsilon):
 
 
 def test_the_published_rows_agree_with_the_print():
-    """The issue's tolerances; the one exception is said and explained on the page."""
+    """Within the tolerances; the one exception is said and explained on the page."""
     for row in MEDIANS:
         if row["printed_bias"] is not None and row["collection"] != "Spellman23":
             far = abs(row["bias"] - row["printed_bias"]) > 0.02

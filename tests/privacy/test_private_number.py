@@ -671,7 +671,7 @@ def test_groups_are_a_frame(top, rng):
     assert found.to_frame("polars").columns == list(frame.columns)
 
 
-# What a newcomer got wrong
+# Mistakes of first users
 
 
 def test_bounds_are_never_taken_for_categories(rng):
