@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -171,17 +172,24 @@ def whole_tables(n: int, kind: str, table: tuple[Floats, Floats], goal: str) -> 
 def small_problems(n: int, kind: str, left: Floats, right: Floats) -> Iterator[Row]:
     """Time of the drop-in with few cells, as mictools calls it."""
     few = {"alpha": 9, "c": 5}
-    mine, pairs = ours.MINE(**few, est="mic_e"), left.shape[0] * right.shape[0]
+    mine = ours.MINE(**few, est="mic_e")
     theirs = peers(left[0], right[0], 9.0, 5.0)
     one, goal = "drop-in, B = 9, c = 5, one call", f"{SMALL[n]}x"
     times = least({one: lambda: mine.compute_score(left[0], right[0])} | theirs)
     yield Row(one, n, kind, times[one], {p: times[p] for p in theirs}, goal)
-    many = "drop-in `cstats`, B = 9, c = 5, a pair"
-    calls: dict[str, Call] = {many: lambda: ours.cstats(left, right, **few, est="mic_e")}
-    if minepy is not None:
-        calls["minepy"] = lambda: minepy.cstats(left, right, **few, est="mic_e")
-    times = {name: ms / pairs for name, ms in least(calls).items()}
-    yield Row(many, n, kind, times.pop(many), times, "10x")
+    size = left.shape[0]
+    for name, given, pairs in (
+        ("pstats", (right,), size * (size - 1) // 2),
+        ("cstats", (left, right), size**2),
+    ):
+        many = f"drop-in `{name}`, B = 9, c = 5, a pair"
+        calls = {
+            who: partial(getattr(library, name), *given, **few, est="mic_e")
+            for who, library in ((many, ours), ("minepy", minepy))
+            if library is not None
+        }
+        times = {who: ms / pairs for who, ms in least(calls).items()}
+        yield Row(many, n, kind, times.pop(many), times, "10x")
 
 
 def commands() -> Iterator[Row]:

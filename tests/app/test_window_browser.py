@@ -388,17 +388,23 @@ def ready(folder):
     dpmic.Ledger(folder / "visits.ledger", 3)
 
 
+def asked_to_spend(browser, address):
+    """Open a window of a command, and go to the page that asks for consent."""
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    page.wait_for_url(re.compile(r":\d+/[\w-]+/$"))
+    page.goto(f"{address.partition('/enter')[0]}/consent")
+    prepare(page)
+    return page
+
+
 @pytest.mark.parametrize("after", [0, 0.05, 0.2])
 def test_ctrl_c_in_the_middle(browser, folder, after):
     ready(folder)
     process, address = command(folder, "visits.dpmic.toml")
     try:
-        page = browser.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.goto(address)
-        page.wait_for_url(re.compile(r":\d+/[\w-]+/$"))
-        page.goto(f"{address.partition('/enter')[0]}/consent")
-        prepare(page)
+        page = asked_to_spend(browser, address)
         page.get_by_role("button", name="Spend epsilon").click(no_wait_after=True)
         time.sleep(after)
         process.send_signal(signal.SIGINT)
@@ -414,12 +420,7 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
     page.close()
     process, address = command(folder, "visits.dpmic.toml")  # what was charged is finished
     try:
-        page = browser.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.goto(address)
-        page.wait_for_url(re.compile(r":\d+/[\w-]+/$"))
-        page.goto(f"{address.partition('/enter')[0]}/consent")
-        prepare(page)
+        page = asked_to_spend(browser, address)
         page.get_by_role("button", name=re.compile("Spend|Show")).click()
         page.wait_for_selector("article")
         page.close()

@@ -1,14 +1,10 @@
 """Reports in a real browser: the system's chromium, driven by playwright."""
 
-import shutil
-
+import chromium
 import pytest
 from report_kinds import HOSTILE, KINDS, built
 
 pytestmark = pytest.mark.full
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 
 CONTRAST = """() => {
   const part = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
@@ -35,13 +31,8 @@ CONTRAST = """() => {
 
 @pytest.fixture(scope="module")
 def browser():
-    if CHROMIUM is None:
-        pytest.skip("no chromium here: install it to run these tests")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM)
-        yield started
-        started.close()
+    with chromium.started() as found:
+        yield found
 
 
 @pytest.fixture
