@@ -197,10 +197,13 @@ def exact_scores(monkeypatch):
 
 
 def leaked(numbers, text, digits):
-    """Return the numbers that a text holds, written with so many decimals or with more."""
+    """Return the numbers that a text holds, with so many decimals or with ten and more.
+
+    Noise meets eight decimals of one of three scores once in 200,000 runs of three sessions.
+    """
 
     def held(number):
         rounded = re.escape(f"{number:.{digits}f}")
-        return re.search(rf"(?<![\d.]){rounded}(?!\d)", text) or f"{number:.9f}"[:-1] in text
+        return re.search(rf"(?<![\d.]){rounded}(?!\d)", text) or f"{number:.11f}"[:-1] in text
 
     return {number for number in numbers if number % 1 and held(number)}
