@@ -217,6 +217,7 @@ WORKER = """
             t.add(checkpoint, (start, min(start + 7, t.PAIRS)))
             print(start, flush=True)
             time.sleep(0.05)
+        time.sleep(600)  # till it is killed, however late
 """
 
 

@@ -651,16 +651,21 @@ def test_the_file_of_two_tables(monkeypatch, out):
 
 def broken_off(monkeypatch, error, after):
     """Let work end with an error after so many pieces; how many pairs were done is returned."""
-    done, found = [], Work._found
+    done, taken, found, add = [], threading.Event(), Work._found, Checkpoint.add
 
     def _found(self, i, j, *numbers):
         if 0 <= after <= len(done):
-            time.sleep(0.2)  # till what other threads have done has been taken
+            assert taken.wait(60)  # for what other threads have done
             raise error
         done.append(i.size)
         return found(self, i, j, *numbers)
 
+    def _add(self, *given):
+        add(self, *given)
+        taken.set()
+
     monkeypatch.setattr(Work, "_found", _found)
+    monkeypatch.setattr(Checkpoint, "add", _add)
     return done
 
 

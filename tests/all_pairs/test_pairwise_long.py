@@ -274,7 +274,7 @@ def test_no_bar_in_a_pipe():
 
 def test_the_bar_begins_where_work_was_taken_up(tmp_path):
     out = str(tmp_path / "scores.parquet")
-    given = {"patience": 0.0, "pause": 0.02, "m": 15, "workers": 1, "out": out}
+    given = {"patience": 0.0, "pause": 0.05, "m": 15, "workers": 1, "out": out}
     until = rb" [3-9]\d/105"
     _, code = in_terminal(BAR.format(**given), until=until, send=b"\x03")
     assert code == -signal.SIGINT

@@ -2,7 +2,7 @@
 
 import csv
 import io
-import time
+import threading
 
 import numpy as np
 import pytest
@@ -64,23 +64,26 @@ def test_stop_ends_the_work_before_its_next_piece(tmp_path, monkeypatch):
     rows = ["".join(f"c{i}," for i in range(60))[:-1]]
     rows += [",".join(map(str, row)) for row in table]
     (tmp_path / "wide.csv").write_text("\n".join(rows))
-    told = []
+    told, begun, stopped = [], threading.Event(), threading.Event()
     tell = _exploring.Task.tell
 
-    def slowly(self, *progress):
-        told.append(progress)
-        time.sleep(0.05)
+    def waiting(self, *progress):
+        if progress[0] == "pairs":
+            told.append(progress)
+            begun.set()
+            assert stopped.wait(60)
         tell(self, *progress)
 
-    monkeypatch.setattr(_exploring.Task, "tell", slowly)
+    monkeypatch.setattr(_exploring.Task, "tell", waiting)
     opened = window.Window(tmp_path, "wide.csv").enter()
     assert "role='status'" in opened.post("open").text
-    while not any(progress[0] == "pairs" for progress in told):
-        time.sleep(0.01)
+    assert begun.wait(60)
     shown = opened.post("stop", {"what": "explore"})
     assert "It was stopped." in shown.alerts
-    opened.session.scores.wait(20)
-    assert told[-1][1] < 60 * 59 / 2  # before its end
+    stopped.set()
+    opened.session.scores.wait(60)
+    ((_, done, pairs),) = told
+    assert done < pairs == 60 * 59 / 2
     assert opened.session.scores.result is None
 
 

@@ -197,15 +197,17 @@ from pathlib import Path
 import numpy as np
 from dpmic.evaluation.jobs import Run, Task
 
-def work(rng, i, diary):
+def work(rng, i, diary, halt):
+    while i > 3 and Path(halt).exists():
+        time.sleep(0.05)
     time.sleep(0.2)
     Path(diary, f"{i}.{time.monotonic_ns()}").touch()
     return {"v": rng.normal(size=3)}
 
 if __name__ == "__main__":
-    folder, diary = sys.argv[1:3]
-    run = Run(Path(folder), 0, int(sys.argv[3]))
-    tasks = [Task(f"t{i}", work, (i, diary)) for i in range(8)]
+    folder, diary, workers, halt = sys.argv[1:]
+    run = Run(Path(folder), 0, int(workers))
+    tasks = [Task(f"t{i}", work, (i, diary, halt)) for i in range(8)]
     print(repr([result["v"].tolist() for result in run.results("work", tasks)]))
 """
 
@@ -215,9 +217,10 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("workers", [1, 2])
 def test_control_c(tmp_path, diary, workers):
     """The whole process group is interrupted, as by a terminal, and started again."""
-    program, folder = tmp_path / "slow.py", tmp_path / "kept"
+    program, folder, halt = tmp_path / "slow.py", tmp_path / "kept", tmp_path / "halt"
     program.write_text(SLOW)
-    command = [sys.executable, str(program), str(folder), str(diary), str(workers)]
+    halt.touch()
+    command = [sys.executable, str(program), str(folder), str(diary), str(workers), str(halt)]
     stopped = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
     while len(list(folder.glob("*.npz"))) < 2:
         assert stopped.poll() is None
@@ -225,12 +228,13 @@ def test_control_c(tmp_path, diary, workers):
     os.killpg(stopped.pid, signal.SIGINT)
     stopped.communicate(timeout=60)
     assert stopped.returncode != 0
+    halt.unlink()
     kept = len(list(folder.glob("*.npz")))
     assert 2 <= kept < 8
     before = sum(done(diary).values())
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert sum(done(diary).values()) - before == 8 - kept
     (tmp_path / "other").mkdir()
-    command[2:] = [str(tmp_path / "fresh"), str(tmp_path / "other"), "1"]
+    command[2:5] = [str(tmp_path / "fresh"), str(tmp_path / "other"), "1"]
     fresh = subprocess.run(command, capture_output=True, text=True, check=True)
     assert again.stdout == fresh.stdout
