@@ -201,7 +201,7 @@ def test_tiles_of_any_size(asked, monkeypatch, seconds):
 
 def test_columns_reach_each_worker_once(asked):
     dpmic.pairwise(table(400, 12))  # both have loaded what they need
-    asked.run(watch)
+    asked.run(watch, pause=0.02)  # so that one is not done before the other begins
     dpmic.pairwise(table(500, 12))
     found = asked.run(seen).values()
     assert sum(len(places) for places, _ in found) == 66
@@ -256,7 +256,7 @@ with Client({address!r}), joblib.parallel_config(backend="dask"):
 def test_what_was_finished_is_kept(asked, tmp_path, number):
     values, out = table(40, 14), tmp_path / "scores.parquet"
     np.save(tmp_path / "table.npy", values)
-    asked.run(watch, pause=0.05)
+    asked.run(watch, pause=0.2)
     given = {"table": str(tmp_path / "table.npy"), "out": str(out)}
     code = textwrap.dedent(CHILD.format(**given, address=asked.scheduler.address))
     process = subprocess.Popen(
@@ -312,8 +312,8 @@ def test_workers_are_killed(asked, killed):
     """One, and what it did is done again; both, and the columns are sent again."""
     values = table(40, 14)
     before = asked.run(os.getpid)
-    asked.run(watch, pause=0.01)
-    asked.run(watch, pause=0.01, kill_after=9, workers=list(before)[:killed])
+    asked.run(watch, pause=0.02)
+    asked.run(watch, pause=0.02, kill_after=3, workers=list(before)[:killed])
     assert dpmic.pairwise(values, tic=True) == threads(dpmic.pairwise, values, tic=True)
     asked.wait_for_workers(2, timeout=300)
     assert len(set(before.values()) - set(asked.run(os.getpid).values())) == killed
