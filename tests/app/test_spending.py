@@ -1,8 +1,10 @@
 """Consent and its result: spent once, found again, refused in sentences, and nothing un-noised."""
 
+import datetime
 import re
 import threading
 from html import unescape
+from types import SimpleNamespace
 
 import pytest
 import window
@@ -322,8 +324,11 @@ def test_every_button_is_of_its_job(ready):
     assert (now.current, now.rehearsal, now.preparation) == (job, None, None)
 
 
-def test_a_result_belongs_to_the_job_that_ran(ready, tmp_path):
+def test_a_result_belongs_to_the_job_that_ran(ready, tmp_path, monkeypatch):
     """Whatever is changed afterwards: its page, its files and the ledger it names stay."""
+    minute = datetime.datetime(2026, 11, 19, 12, 30)  # a report says when it was made
+    clock = SimpleNamespace(now=lambda _: minute)
+    monkeypatch.setattr("dpmic.report._assembly.datetime", clock)
     ready.post("rehearsal")
     ready.settled("rehearsal")
     ready.post("spend", {"nonce": ready.nonce()})

@@ -2,10 +2,12 @@
 
 import base64
 import dataclasses
+import datetime
 import hashlib
 import os
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -466,7 +468,10 @@ def test_a_large_table_is_cut_and_says_so(rng):
     assert source.count("rotate(-90)") == MOST_COLUMNS
 
 
-def test_many_points_are_thinned_and_it_says_so(rng):
+def test_many_points_are_thinned_and_it_says_so(rng, monkeypatch):
+    minute = datetime.datetime(2026, 11, 19, 12, 30)  # a page says when it was made
+    clock = SimpleNamespace(now=lambda _: minute)
+    monkeypatch.setattr("dpmic.report._assembly.datetime", clock)
     x, y = rng.normal(size=(2, MOST_POINTS + 1000))
     source = page(dpmic.mice(x, y), points=pair(x, y))
     assert source.count("h0") == MOST_POINTS
