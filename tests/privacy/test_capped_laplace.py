@@ -203,7 +203,7 @@ def test_the_attack_moves_the_score_by_the_sensitivity(axes):
 
 @pytest.mark.slow
 def test_a_quick_audit():
-    bound = dpmic.audit(mechanism(), n=26, runs=5_000, confidence=SURE)
+    bound = dpmic.audit(mechanism(), n=26, runs=12_000, confidence=SURE)
     assert not bound.disproved
     assert bound.lower > 0.6
 
