@@ -93,7 +93,7 @@ def test_ranges_are_tight(column, widest, most):
 
 def test_a_constant_column_has_a_narrow_range():
     for value in (5.0, -3e-7, 1e12):
-        found = [dpmic.estimate_bounds(np.full(3000, value), epsilon=1.0) for _ in range(25)]
+        found = [dpmic.estimate_bounds(np.full(3000, value), epsilon=1.0) for _ in range(51)]
         assert all(estimate.low <= value <= estimate.high for estimate in found)
         width = np.median([estimate.high - estimate.low for estimate in found])
         assert width < abs(value)
@@ -284,18 +284,16 @@ def test_the_plans_stay_below_their_epsilon(shown):
     """Also with little noise, where the answer tells most."""
     sampler = Published(2.0, shown)
     # The whole release is slower than its counts, which carry the proof.
-    runs = 100_000 if shown == "counts" else 25_000
+    runs = 200_000 if shown == "counts" else 25_000
     neighbours = (ALL_ONE, ONE_FAR)
     bound = dpmic.audit(sampler, neighbours=neighbours, runs=runs, confidence=SURE)
     assert not bound.disproved, bound
     if shown == "counts":
-        assert bound.lower > 0.85 * 0.8
-        sampler.epsilon = 0.8  # of the first plan: a fifth less noise must show
-        again = dpmic.audit(sampler, neighbours=neighbours, runs=100_000, confidence=SURE)
-        assert not again.disproved
+        of_the_first_plan = 0.8  # a quarter less noise must show
+        assert 0.85 * of_the_first_plan < bound.lower <= of_the_first_plan
         weak = Published(2.0, shown, share=0.75)
-        weak.epsilon = 0.8
-        assert dpmic.audit(weak, neighbours=(ALL_ONE, ONE_FAR), runs=100_000).disproved
+        weak.epsilon = of_the_first_plan
+        assert dpmic.audit(weak, neighbours=neighbours, runs=100_000).disproved
 
 
 def test_people_and_ledger(tmp_path):

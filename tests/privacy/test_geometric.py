@@ -568,9 +568,9 @@ class OneCount(Weakened):
 
 @pytest.mark.slow
 def test_a_quick_audit():
-    bound = dpmic.audit(MICrGeometric(1.0, BOX, m=2, B=4), runs=3000, confidence=SURE)
+    bound = dpmic.audit(MICrGeometric(1.0, BOX, m=2, B=4), runs=10_000, confidence=SURE)
     assert not bound.disproved
-    assert 0.4 < bound.lower <= bound.claimed == 1.0
+    assert 0.5 < bound.lower <= bound.claimed == 1.0
     assert "noisy counts" in bound.event
 
 
@@ -588,7 +588,7 @@ def test_the_attack_changes_all_that_one_person_can_change():
 def test_it_stays_below_its_epsilon(epsilon, rows):
     """And comes close: the likelihood ratio of the two counts reaches epsilon exactly."""
     mechanism = MICrGeometric(epsilon, BOX, m=2, B=4, rows_per_person=rows)
-    bound = dpmic.audit(mechanism, runs=100_000, confidence=SURE)
+    bound = dpmic.audit(mechanism, runs=150_000, confidence=SURE)
     assert not bound.disproved, bound
     assert bound.lower > 0.85 * epsilon, bound
 
@@ -598,7 +598,8 @@ def test_one_count_tells_half():
     """By itself a count changes by one of the two, so the attack above needs both."""
     mechanism = MICrGeometric(1.0, BOX, m=2, B=4)
     neighbours = _worst_case(mechanism, 25)
-    bound = dpmic.audit(OneCount(mechanism, 1), neighbours=neighbours, runs=100_000)
+    attacked = OneCount(mechanism, 1)
+    bound = dpmic.audit(attacked, neighbours=neighbours, runs=100_000, confidence=SURE)
     assert 0.2 < bound.lower < 0.5
 
 
