@@ -602,6 +602,15 @@ def test_a_test_has_noise_but_no_plan(job):
     assert query.noise_in_words == told
 
 
+def test_the_refusal_of_a_noisy_group_names_ways_out_in_keys(job):
+    with pytest.raises(ParameterError) as refused:
+        job(GROUPED.replace("1.0", "0.01")).rehearse(2000)
+    said = str(refused.value)
+    assert "group 'a': the noise is too large for 300 people: a value would be" in said
+    assert "promise more with at_least = ..., if the group is certainly that large" in said
+    assert said.endswith("or allow_noisy = true to publish anyway, or leave the group out.")
+
+
 def test_refusals_speak_of_keys(job, table):
     noisy = TEXT.replace("1.0", "0.01")
     for call in (job(noisy).query, job(noisy).rehearse):
@@ -651,18 +660,43 @@ def test_made_up_columns_lack_only_values_that_have_others_in_their_place(job):
 
 
 def test_promises_in_words(job):
-    assert job().promises() == {}
-    dropped = job(GROUPED.replace('by = "ward"\nat_least = { a = 300, b = 200 }', ""))
-    said = dropped.promises(2000)
-    assert said["missing values"].endswith("90% or more have both (at least 1,800)")
-    said = job(GROUPED).promises(2000)  # of which no group has 1,800
-    assert said["missing values"].endswith("90% or more of each group have both")
-    assert said["groups"] == (
+    def said(text):
+        text = text.replace("epsilon", "allow_noisy = true\nepsilon")
+        return job(text).rehearsal(2000).promises
+
+    assert said(TEXT) == {}
+    dropped = said(GROUPED.replace('by = "ward"\nat_least = { a = 300, b = 200 }', ""))
+    words = "90% or more have both, at least 1,800 (complete=0.9). A promise above the truth"
+    assert words in dropped["missing values"]
+    assert "must be spelled exactly as in the list" in dropped["categories"]
+    default = said(TEXT.replace('"refuse"', '"drop"'))["missing values"]
+    assert "at least 1,600 (complete=0.8, the default). A promise above the truth" in default
+    assert default.endswith("lowers scores, and no message says so")
+    grouped = said(GROUPED)  # no group has 1,800
+    assert "90% or more of each group have both (complete=0.9)" in grouped["missing values"]
+    assert grouped["groups"] == (
         "by ward; promised sizes: a 300, b 200; each group gets half of epsilon; "
         "records of other groups take no part"
     )
-    scattered = job(TEXT.replace('"refuse"', '"scatter"'))
-    assert scattered.promises() == {"missing values": "each is replaced by a random value"}
+    scattered = said(TEXT.replace('"refuse"', '"scatter"'))
+    assert scattered == {"missing values": "each is replaced by a random value"}
+
+
+def test_the_noise_of_groups_is_that_of_the_smallest(job):
+    grouped = job(GROUPED.replace("epsilon", "allow_noisy = true\nepsilon")).rehearsal(2000)
+    assert grouped.noise_in_words.startswith("in the group with the smallest promise: ")
+    assert grouped.noise_in_words.endswith(grouped.parts[1].noise_in_words)  # b
+
+
+@pytest.mark.parametrize("rule", ["scatter", "fill"])
+def test_a_test_of_filled_in_columns_says_beforehand_that_it_claims_nothing(job, rule):
+    assert job(TEST).rehearsal(2000).promises == {}
+    filled = TEST.replace('rule = "refuse"', f'rule = "{rule}"')
+    if rule == "fill":
+        filled = filled.replace("[0, 120]", "[0, 120], missing = 7")
+    said = for_the_file(job(filled).rehearsal(2000).promises["can show"])
+    assert said.startswith("no relation, whatever its p-value")
+    assert said.endswith('use ask = "one pair" with rule = "drop"')
 
 
 def test_a_job_needs_no_reminder_about_bounds(job, monkeypatch):

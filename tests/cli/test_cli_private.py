@@ -166,11 +166,20 @@ def test_the_plan_is_shown_and_no_means_no(run, answering, monkeypatch):
     assert "expected error" in shown
     assert "from the value in the whole population, on average" in shown
     assert "noise within 0.0" in shown
-    assert "noise alone adds 0.0" in shown
+    assert re.search(r"in 95% of cases, 0\.0\d+ or more above it in 10% of cases", shown)
     assert "protects a person, who has one row (not checked, dpmic takes your word;" in shown
     assert shown.index("note: choose bounds") < shown.index("[y/N]")  # afterwards is too late
     assert err.endswith("dpmic: nothing was spent\n")
     assert ledger.spent == 0
+
+
+@pytest.mark.parametrize(("given", "promise"), [((), "0.8, the default"), (("0.9",), "0.9")])
+def test_the_plan_of_dropped_records_names_the_promise(run, answering, given, promise):
+    option = ("--complete", *given) if given else ()
+    _, _, err = answering("n\n", *RELEASE, "--one-row-per-person", "--missing", "drop", *option)
+    shown = " ".join(err.split())
+    assert f"have both, at least {1600 + 200 * len(given):,} (--complete {promise})" in shown
+    assert "A promise above the truth lowers scores, and no message says so" in shown
 
 
 @pytest.mark.parametrize("command", ["screen", "all"])
@@ -424,12 +433,12 @@ def test_a_useless_screening_is_refused_before_consent(answering, run):
     given += ("--dataset", "2026")
     code, out, err = answering("y\n", *given)
     assert (code, out) == (2, "")
-    assert "noise alone adds 0." in err
+    assert "the noise is too large for 2,000 records: a value would be within 0." in err
     assert "[y/N]" not in err
     assert ledger.spent == 0
     code, _, err = answering("y\n", *given, "--allow-noisy")
     assert code == 0
-    assert "noise alone adds 0." in " ".join(err.split())
+    assert "or more above it in 10% of cases" in " ".join(err.split())
 
 
 def test_a_ledger_needs_a_dataset(run):

@@ -289,7 +289,8 @@ def test_a_useless_screening_is_refused_unless_it_is_allowed(ledger):
     for table in (numbers, numbers * np.nan):  # no value is looked at
         with pytest.raises(dpmic.ParameterError) as refused:
             dpmic.screen(table, bounds=BOUNDS, epsilon=0.3, top=4, **kept)
-        assert "noise alone adds 0." in str(refused.value)
+        assert "the noise is too large for " in str(refused.value)
+        assert "or more above it in 10% of cases; pass" in str(refused.value)
         assert "pass a smaller top, more data or a larger epsilon" in str(refused.value)
         assert "allow_noisy=True" in str(refused.value)
     assert ledger.spent == 0

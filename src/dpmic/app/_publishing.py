@@ -12,7 +12,7 @@ from dpmic.app._frame import Page, code, downloads, field, form, listing
 from dpmic.app._session import Change, Prepared, Session
 from dpmic.app._steps import UNDECIDED, home, lacking, raw
 from dpmic.app._task import Task
-from dpmic.errors import DpmicError, ParameterError
+from dpmic.errors import DpmicError, ParameterError, spell
 from dpmic.job import Job, as_entry, edited
 from dpmic.privacy.ledger import Ledger, is_there
 from dpmic.privacy.plan import plan_of
@@ -165,7 +165,7 @@ def _expected(job: Job, query: Any) -> dict[str, str]:
             shown.update([planned.chance_sentence()])
     elif planned is not None:
         shown["expected error"] = _error(planned.value, planned.value_upper)
-    return {**shown, **job.promises(query.n)}
+    return {**shown, **{name: spell(words, as_entry) for name, words in query.promises.items()}}
 
 
 def _error(value: float | None, upper: float | None) -> str:

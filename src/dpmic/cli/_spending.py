@@ -182,7 +182,8 @@ def _shown(
     ]
     if query.noise_in_words is not None:
         rows.append(("noise", query.noise_in_words))
-    return [*rows, *expected.items(), ("ledger", spell(_budget(query)))]
+    promised = ((name, spell(words)) for name, words in query.promises.items())
+    return [*rows, *expected.items(), *promised, ("ledger", spell(_budget(query)))]
 
 
 def _cost(query: Query[Any]) -> str:

@@ -24,7 +24,7 @@ from dpmic.errors import DpmicError, ParameterError
 if TYPE_CHECKING:
     from dpmic.data import Dialect
     from dpmic.job import Job
-    from dpmic.privacy.query import Query, Terms
+    from dpmic.privacy.query import Terms
 
 EXAMPLE_INIT = "dpmic init visits.csv"
 EXAMPLE_CHECK = "dpmic check visits.dpmic.toml"
@@ -116,13 +116,8 @@ def check(job: JobFile, people: People = None) -> None:
             # One row per person is enough: the noise follows from the number of people.
             query = loaded.query(loaded.made_up(people, rows=1))
             query.check()
-        _plan(loaded, query, people, for_the_file)
+        show(query, _expected(loaded, query), for_the_file)
     _output.say(f"Next: dpmic rehearse {job}, then dpmic run {job}")
-
-
-def _plan(job: Job, query: Query[Any], people: int | None, spell: Any) -> None:
-    """Show a query on made-up columns, which has the same noise as the real one."""
-    show(query, {**_expected(job, query), **job.promises(job.number_of_people(people))}, spell)
 
 
 def rehearse(
@@ -239,7 +234,7 @@ def run(job: JobFile, yes: o.Yes = False, *, out: Delivery) -> None:
             "publishing",
             query,
             lambda result: _answer(loaded, result),
-            expected={**_expected(loaded, query), **loaded.promises(query.n)},
+            expected=_expected(loaded, query),
             estimate=loaded.get("report", "estimate", False),
         )
 

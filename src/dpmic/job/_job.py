@@ -437,27 +437,6 @@ class Job:
         with speaking_of_keys():
             return self.prepare(Terms(**terms), made_up)
 
-    def promises(self, people: int | None = None) -> dict[str, str]:
-        """Return in words what the job promises, besides the privacy unit."""
-        said = {}
-        rule, complete = self.get("missing", "rule"), self.get("missing", "complete", 0.8)
-        by = self.get("groups", "by")
-        if rule == "drop":
-            floor = "" if people is None else f" (at least {int(complete * people):,})"
-            of, floor = ("", floor) if by is None else (" of each group", "")
-            said["missing values"] = (
-                f"records that lack one of the two are dropped; you promise that {complete:.0%} or "
-                f"more{of} have both{floor}"
-            )
-        elif rule in ("scatter", "fill"):
-            value = "a random value" if rule == "scatter" else "the value given for the column"
-            said["missing values"] = f"each is replaced by {value}"
-        if by is not None:
-            listed = ", ".join(f"{group} {size:,}" for group, size in self._sizes().items())
-            said["groups"] = f"by {by}; promised sizes: {listed}; each group gets half of epsilon; "
-            said["groups"] += "records of other groups take no part"
-        return said
-
     def _sizes(self) -> dict[str, int]:
         """Return the promised sizes of the groups."""
         promised = self.get("groups", "at_least")

@@ -207,7 +207,11 @@ def _gaps(entries: Entries) -> None:
     rule = entries.get("missing", "rule", "refuse")
     if rule == "drop" and entries.get("question", "ask") == "test":
         reason = "a test cannot drop records, because their number must stay public"
-        entries.wrong(("missing", "rule"), reason, 'write rule = "scatter" or rule = "fill"')
+        remedy = (
+            'write ask = "one pair", which can, or rule = "scatter" or "fill", with which the test '
+            "never claims a relation"
+        )
+        entries.wrong(("missing", "rule"), reason, remedy)
     if rule != "drop" and entries.get("missing", "complete") is not None:
         reason = f"it applies only to dropped records, and the rule is {safe_repr(rule)}"
         entries.wrong(("missing", "complete"), reason, f'{OFF}, or write rule = "drop"')

@@ -38,7 +38,7 @@ dataset = "?"                     # a name for this data, such as "visits 2024".
 # sep = ";"                       # the format of the file: column separator,
 # decimal = ","                   #   decimal mark,
 # encoding = "latin-1"            #   encoding,
-# na = ["-9", "99", "unknown"]    #   codes for missing values, which else count as values,
+# na = ["-9", "99", "unknown"]    #   codes for missing values; they count as values otherwise,
 # sheet = "visits"                #   sheet of an Excel workbook
 
 [privacy]
@@ -84,7 +84,9 @@ rule = "?"                        # "refuse": stop if any value is missing
                                   # "drop": leave out records that lack a value of a pair
                                   # "scatter": fill in random values within the bounds
                                   # "fill": a fixed value, { bounds = ..., missing = 0 }
-# complete = 0.8                  # drop: the share of complete records you promise
+# complete = 0.8                  # drop: you promise that this share of the records has both
+                                  #   values of a pair; without this line you promise 0.8. If
+                                  #   fewer have, scores are too low, and no message says so
 
 [groups]
 # by = "ward"                     # one result per category of this column

@@ -97,11 +97,11 @@ class MICrGeometric(Mechanism):
             parts = _validate.integer(self.m, "m", least=2, most=MOST_PARTS)
             object.__setattr__(self, "m", parts)
 
-    def refuse_noisy(self, setting: CalibratedGeometric) -> None:
+    def refuse_noisy(self, setting: CalibratedGeometric, counted: str = "records") -> None:
         """Refuse counts that are mostly noise, unless ``allow_noisy``."""
         if setting.n < LEAST_SIGNAL * setting.noise.scale and not self.allow_noisy:
             raise ParameterError(
-                f"n = {setting.n}",
+                f"n = {setting.n} {counted}",
                 f"the counts would be little more than noise of scale {setting.noise.scale:.2g}",
                 with_code(
                     "pass more data, a larger epsilon or `mechanism='auto'`, or "

@@ -30,7 +30,7 @@ from dpmic.errors import (
     with_code,
 )
 from dpmic.parameters.value_noise import ValueNoise
-from dpmic.privacy._gaps import Gaps, fill_of
+from dpmic.privacy._gaps import Gaps, Size, fill_of
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -250,15 +250,14 @@ def noise_in_words(noise: ValueNoise) -> str:
     Examples
     --------
     >>> print(noise_in_words(ValueNoise("laplace", 0.14)))
-    within 0.42 of the exact score in 95% of cases; noise alone adds 0.23 or more in 10% of cases
+    within 0.42 of the exact score in 95% of cases, 0.23 or more above it in 10% of cases
     """
     half = noise.half_width(0.95)
-    seen = noise.half_width(1 - 2 * UNRELATED)  # it is symmetric
-    within = f"within {half:.2g} of the exact score in 95% of cases"
-    adds = f"adds {seen:.2g} or more" if seen < 1 else "lifts it to 1"
     if half >= 1:
-        within = "anywhere from 0 to 1, whatever the exact score"
-    return f"{within}; noise alone {adds} in {UNRELATED:.0%} of cases"
+        return "anywhere from 0 to 1, whatever the exact score"
+    above = noise.half_width(1 - 2 * UNRELATED)  # it is symmetric
+    within = f"within {half:.2g} of the exact score in 95% of cases"
+    return f"{within}, {above:.2g} or more above it in {UNRELATED:.0%} of cases"
 
 
 def hides(noise: ValueNoise) -> bool:
@@ -266,14 +265,20 @@ def hides(noise: ValueNoise) -> bool:
     return noise.half_width(0.95) > MAX_HALF_WIDTH
 
 
-def refuse_noisy_value(noise: ValueNoise, allowed: bool, remedy: str) -> None:
-    """Refuse values in [0, 1] that noise hides, unless allowed."""
-    if not allowed and hides(noise):
-        raise ParameterError(
-            "the noise is too large",
-            f"a value would be {noise_in_words(noise)}",
-            remedy + with_code(", or `allow_noisy=True` to publish anyway"),
-        )
+def refuse_noisy_value(
+    noise: ValueNoise, size: Size, counted: str, allowed: bool, remedy: str
+) -> None:
+    """Refuse values in [0, 1] that noise hides, unless allowed; n is ``counted`` in people, say."""
+    if allowed or not hides(noise):
+        return
+    if size.filtered:
+        promise = "promise more with `at_least=...`, if the group is certainly that large, "
+        remedy = with_code(promise) + remedy
+    raise ParameterError(
+        f"the noise is too large for {size.n:,} {counted}",
+        f"a value would be {noise_in_words(noise)}",
+        remedy + with_code(", or `allow_noisy=True` to publish anyway"),
+    )
 
 
 def depth_of_caller() -> int:

@@ -91,10 +91,11 @@ class LaplaceMechanism(Mechanism):
         calibration = self._calibration(size.n) if usual else Calibration()
         return CalibratedLaplace(size.n, limits, one, person, calibrated, calibration, size)
 
-    def refuse_noisy(self, setting: CalibratedLaplace) -> None:
+    def refuse_noisy(self, setting: CalibratedLaplace, counted: str = "records") -> None:
         """Refuse a value that noise would hide, unless ``allow_noisy``."""
         remedy = with_code("pass more data or a larger epsilon (`dpmic.plan` computes how much)")
-        refuse_noisy_value(ValueNoise("laplace", setting.noise.scale), self.allow_noisy, remedy)
+        added = ValueNoise("laplace", setting.noise.scale)
+        refuse_noisy_value(added, setting.size, counted, self.allow_noisy, remedy)
 
     def publish(
         self, score: float, source: Found, setting: CalibratedLaplace, person: str | None = None

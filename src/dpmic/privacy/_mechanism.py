@@ -116,8 +116,11 @@ class Mechanism(ABC):
         )
 
     @abstractmethod
-    def refuse_noisy(self, setting: Any) -> None:
-        """Refuse, unless ``allow_noisy``, if noise would hide the score of any data."""
+    def refuse_noisy(self, setting: Any, counted: str = "records") -> None:
+        """Refuse, unless ``allow_noisy``, if noise would hide the score of any data.
+
+        ``counted`` says in words what n counts.
+        """
 
     @abstractmethod
     def setting(self, n: int | Size) -> CalibratedMechanism:

@@ -87,7 +87,7 @@ def _part(make: Callable[[Terms], Query[Any]], terms: Terms, group: str) -> Any:
         return make(terms)
     except ParameterError as error:
         value, reason = f"group {safe_repr(group)}: {error.value}", error.reason
-        raise ParameterError(value, reason, f"{error.remedy}, or leave the group out") from None
+        raise ParameterError(value, reason, error.remedy + ", or leave the group out") from None
 
 
 def _refuse_impossible(promised: list[int], groups: Categories, size: Size) -> None:
@@ -167,8 +167,15 @@ class GroupsQuery(Query[Groups]):
     @property
     def noise_in_words(self) -> str | None:
         """The noise in words, for the group with the most noise."""
-        words: str | None = self.noisiest[1].noise_in_words
-        return words
+        return f"in the group with the smallest promise: {self.noisiest[1].noise_in_words}"
+
+    @property
+    def promises(self) -> dict[str, str]:
+        """What is promised besides the size of each group, in words."""
+        each = zip(self.groups.labels, self.parts, strict=True)
+        listed = ", ".join(f"{group} {part.n:,}" for group, part in each)
+        said = f"by {self.by.names[0]}; promised sizes: {listed}; each group gets half of epsilon; "
+        return {**super().promises, "groups": said + "records of other groups take no part"}
 
     @property
     def publishes(self) -> str:

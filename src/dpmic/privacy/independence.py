@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Bounds, shown_end
 from dpmic.data import Pair, Source
-from dpmic.errors import InputError
+from dpmic.errors import InputError, with_code
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import noise
 from dpmic.privacy._guards import private, private_pair, refused_to_drop
@@ -160,6 +160,17 @@ class IndependenceQuery(Query[IndependenceRelease]):
         """What the query publishes."""
         after = "" if self.terms.gaps.rule == "refuse" else ", after missing values are filled in"
         return f"a test of independence of {' and '.join(self.source.names)}{after}"
+
+    @property
+    def promises(self) -> dict[str, str]:
+        """What becomes of missing values, and that the test then claims no relation."""
+        if self.terms.gaps.rule == "refuse":
+            return {}
+        what = with_code(
+            "no relation, whatever its p-value: values missing in the same records look like one. "
+            "To ask whether the columns are related, use `dpmic.release` with `missing='drop'`"
+        )
+        return {**super().promises, "can show": what}
 
     @property
     def key_facts(self) -> dict[str, Any]:

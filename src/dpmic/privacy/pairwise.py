@@ -132,7 +132,7 @@ def prepare(
     added = of_value(noises.noise)
     if not terms.allow_noisy and hides(added):
         remedy = _remedy(found, terms.epsilon, noises.allowed_delta)
-        refuse_noisy_value(added, terms.allow_noisy, remedy)
+        refuse_noisy_value(added, found.size, terms.counted, terms.allow_noisy, remedy)
     remind_of_bounds()
     return PairwiseQuery(
         source=found.source,

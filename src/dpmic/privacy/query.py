@@ -108,6 +108,11 @@ class Terms:
         return Gaps.checked(self.missing, self.complete)
 
     @property
+    def counted(self) -> str:
+        """What n counts: people where their rows are known, else records."""
+        return "records" if self.person is None else "people"
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The names of columns to read as text: people, categories and groups."""
         named = (self.person, *(self.categories or ()), self.by)
@@ -308,6 +313,30 @@ class Query(ABC, Generic[Result]):
     def noise_in_words(self) -> str | None:
         """The noise of a value in words, if there is a simple description."""
         return None
+
+    @property
+    def promises(self) -> dict[str, str]:
+        """What becomes of missing and unlisted values, and what is promised, in words."""
+        gaps, said = self.terms.gaps, {}
+        if self.terms.categories:
+            said["categories"] = (
+                "a value must be spelled exactly as in the list; any other counts as missing, or "
+                'as "other" if that is listed'
+            )
+        if gaps.rule in ("scatter", "fill"):
+            value = "a random value" if gaps.rule == "scatter" else "the value given for the column"
+            said["missing values"] = f"each is replaced by {value}"
+        elif gaps.dropped:
+            share, usual = gaps.complete, ", the default" * (self.terms.complete is None)
+            who = "more" if self.terms.by is None else "more of each group"
+            known = self.terms.by is None and self.size is not None
+            floor = f", at least {self.size.least:,}" if known else ""
+            said["missing values"] = with_code(
+                "a record without both values of a pair does not count for that pair; you promise "
+                f"that {100 * share:g}% or {who} have both{floor} (`complete={share:g}`{usual}). "
+                "A promise above the truth lowers scores, and no message says so"
+            )
+        return said
 
     @property
     @abstractmethod

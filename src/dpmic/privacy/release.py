@@ -184,7 +184,7 @@ def prepare(
     terms.gaps.check(kept.names, chosen.domains)
     source = chosen.known(kept)
     setting = chosen.setting(source.n if size is None else size)
-    chosen.refuse_noisy(setting)
+    chosen.refuse_noisy(setting, terms.counted)
     return ReleaseQuery(
         source=source, terms=terms, person=person, size=size, mechanism=chosen, setting=setting
     )

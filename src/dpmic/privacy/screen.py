@@ -172,7 +172,8 @@ def prepare(
     remedy = "pass more data or a larger epsilon"
     if noises.top > 1:
         remedy = "pass a smaller top, more data or a larger epsilon"
-    refuse_noisy_value(of_value(noises.values), terms.allow_noisy, remedy)
+    added = of_value(noises.values)
+    refuse_noisy_value(added, found.size, terms.counted, terms.allow_noisy, remedy)
     remind_of_bounds()
     return ScreenQuery(
         source=found.source,
