@@ -161,7 +161,8 @@ def choice(value: object, name: str, kinds: Any) -> str:
     known = kinds.__args__  # typing.get_args takes a microsecond
     if not isinstance(value, str) or value not in known:
         listed = " or ".join(repr(kind) for kind in known)
-        raise ParameterError(f"{name} = {safe_repr(value)}", f"unknown {name}", f"pass {listed}")
+        reason = "there is no such choice"
+        raise ParameterError(f"{name} = {safe_repr(value)}", reason, f"pass {listed}")
     return value
 
 

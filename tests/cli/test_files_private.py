@@ -112,7 +112,7 @@ def test_a_dash_is_no_other_category(run, tmp_path):
     (tmp_path / "w.csv").write_text("a,w\n" + "1,a\n2,-\n3,b\n" * 400)
     asked = ("release", "w.csv", "a", "w", "--bounds", "a=0:9", "--epsilon", "1", "--categories")
     told = ("--one-row-per-person", "--yes", "--json")
-    assert "column w: it has empty cells" in refused(run(*asked, "w=a,other", *told))
+    assert "column w: it has missing values" in refused(run(*asked, "w=a,other", *told))
     code, out, _ = run(*asked, "w=a,-,other", *told)
     assert code == 0
     assert json.loads(out)["parameters"]["y categories"] == ["a", "-", "other"]

@@ -87,7 +87,7 @@ def test_a_one_column_text_keeps_its_n(monkeypatch, tmp_path, capsys):
         out, err = capsys.readouterr()
         if gap:
             assert stopped.value.code == 2
-            assert "column x: it has empty cells" in err
+            assert "column x: it has missing values" in err
         else:
             assert json.loads(out)["n"] == 100
 

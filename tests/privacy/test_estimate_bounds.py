@@ -368,7 +368,7 @@ def test_cells_keep_both_ends():
         ({"failure": 1}, "failure = 1"),
         ({"rows_per_person": 0}, "rows_per_person = 0"),
         ({"ledger": 3, "dataset": "people"}, "it is not a Ledger"),
-        ({"data": FRAME.assign(pay=math.nan)}, "column pay: it has empty cells"),
+        ({"data": FRAME.assign(pay=math.nan)}, "column pay: it has missing values"),
         ({"data": FRAME.assign(pay="a")}, "pay has dtype"),
         ({"data": FRAME.head(0)}, "it is empty"),
         ({"data": FRAME.drop(columns="pay")}, "there is no such column"),
@@ -377,6 +377,14 @@ def test_cells_keep_both_ends():
 def test_bad_input(options, words):
     with pytest.raises(dpmic.DpmicError, match=words):
         ask(**options)
+
+
+def test_a_column_with_gaps_gets_a_remedy():
+    gaps = FRAME.assign(pay=FRAME.pay.where(FRAME.index % 9 > 0))
+    with pytest.raises(dpmic.InputError) as refused:
+        ask(data=gaps)
+    assert "choose its range from domain knowledge" in refused.value.remedy
+    assert refused.value.remedy.endswith("Do not drop the records first: n is published")
 
 
 def test_a_program_with_a_decimal_context_of_its_own_changes_nothing():

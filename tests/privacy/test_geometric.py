@@ -449,7 +449,7 @@ def test_stored_answers_of_one_kind_have_one_length():
         ({"data": FRAME[:3]}, "micr-geometric needs at least 4 records"),
         (
             {"data": FRAME.assign(age=[math.nan, *X[1:]])},
-            "it has empty cells, or values that are not numbers",
+            "it has missing values",
         ),
         ({"data": FRAME.assign(age="a")}, "age has dtype"),
     ],

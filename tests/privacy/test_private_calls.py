@@ -185,7 +185,7 @@ def test_what_is_refused_costs_nothing(ledger, name):
 def test_values_outside_the_domain_are_refused_without_a_word_about_them(ledger, name):
     for bad in (np.nan, np.inf, -np.inf):
         frame = FRAME.assign(age=[*FRAME["age"][:-2], SECRET, bad])
-        with pytest.raises(dpmic.InputError, match="column age: it has empty cells") as refused:
+        with pytest.raises(dpmic.InputError, match="column age: it has missing values") as refused:
             CALLS[name](frame, ledger=ledger, dataset="visits")
         error = refused.value
         assert error.__context__ is error.__cause__ is None
@@ -327,7 +327,7 @@ def test_a_column_with_gaps_gets_a_remedy_that_works(name):
         CALLS[name](gaps)
     remedy = "pass missing='scatter' with bounds=..., or missing={'age': ...} for missing values"
     assert refused.value.remedy.startswith(f"{remedy} (text cannot be tested)")
-    assert "at their source, each by itself" in refused.value.remedy
+    assert "correct each record at its source without a look at others" in refused.value.remedy
     CALLS[name](gaps, missing={"age": 30})
     CALLS[name](gaps, missing="scatter", bounds={"age": (0, 120), "dose": (0, 9000)})
 

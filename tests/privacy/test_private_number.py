@@ -315,7 +315,7 @@ class TestGaps:
     @sweep(
         ("options", "words"),
         [
-            ({"missing": "ignore"}, "unknown missing"),
+            ({"missing": "ignore"}, "there is no such choice"),
             ({"missing": "drop", "complete": 0}, "complete = 0"),
             ({"missing": "drop", "complete": 1.5}, "complete = 1.5"),
             ({"complete": 0.9}, "it applies only to dropped records"),

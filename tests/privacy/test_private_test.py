@@ -352,13 +352,20 @@ def test_nothing_shows_the_score(monkeypatch):
         ({"draws": 1.5}, "draws = 1.5"),
         ({"ledger": 3, "dataset": "people"}, "it is not a Ledger"),
         ({"data": FRAME.head(7)}, "n = 7: the test needs at least 8 records"),
-        ({"data": FRAME.assign(dose=math.nan)}, "column dose: it has empty cells"),
+        ({"data": FRAME.assign(dose=math.nan)}, "column dose: it has missing values"),
         ({"data": FRAME.assign(dose="a")}, "dose has dtype"),
     ],
 )
 def test_bad_input(options, words):
     with pytest.raises(dpmic.DpmicError, match=words):
         ask(**options)
+
+
+def test_dropping_is_refused_without_speaking_of_a_mechanism():
+    with pytest.raises(dpmic.ParameterError) as refused:
+        dpmic.release_test("age", "dose", data=FRAME, epsilon=1, missing="drop")
+    assert "use dpmic.release with bounds from domain knowledge" in refused.value.remedy
+    assert "leave out the mechanism" not in str(refused.value)
 
 
 def test_rows_of_one_person_are_not_independent():

@@ -288,7 +288,7 @@ def test_strange_columns_say_nothing():
     with pytest.raises(dpmic.InputError, match="column x: it does not have one value per record"):
         dpmic.release(Stranger(X, 10**6), Y, **options)
     secret = Stranger(X, 400, RuntimeError(f"the value is {SECRET}"))
-    with pytest.raises(dpmic.InputError, match="it has empty cells, or values") as caught:
+    with pytest.raises(dpmic.InputError, match="it has missing values") as caught:
         dpmic.release(secret, Y, **options)
     assert "0.1234" not in "".join(traceback.format_exception(caught.value))
     with pytest.raises(dpmic.InputError, match="x has type"):

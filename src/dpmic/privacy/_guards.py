@@ -44,7 +44,8 @@ UNRELATED = 0.1
 """The tail probability in ``noise_in_words``."""
 
 UNUSABLE = (
-    "it has empty cells, or values that are not numbers, are infinite or too large for float64"
+    "it has missing values (empty cells), or values that are not numbers, are infinite or too "
+    "large for float64"
 )
 DROP = with_code("pass `missing='drop'` for missing values or `categories=...` for text")
 """Why a column is refused, and what most calls offer."""
@@ -103,12 +104,16 @@ def refused_to_drop(name: str) -> InputError:
 
 def refused_as_it_is(name: str) -> InputError:
     """Return the error for a column of a call without a rule for missing values."""
-    return _refused(name, UNUSABLE, "choose its range from domain knowledge")
+    remedy = (
+        "choose its range from domain knowledge; it may be far too wide at little cost. Do not "
+        "drop the records first: n is published"
+    )
+    return InputError(f"column {name}", UNUSABLE, remedy)
 
 
 def _refused(name: str, reason: str, remedy: str) -> InputError:
     # A correction that looks at other records, such as filling in an average, breaks the proofs.
-    rest = ", correct the records at their source, each by itself, or leave the column out"
+    rest = ", correct each record at its source without a look at others, or leave the column out"
     return InputError(f"column {name}", reason, remedy + rest)
 
 

@@ -125,7 +125,8 @@ class Terms:
         open_privately(lambda: found.n)
         kept = self.bounded(found, data)
         if kept.size is not None and kept.size.private:
-            raise private_number(self, "this call")
+            instead = "use `dpmic.release` with bounds from domain knowledge"
+            raise private_number(self, "this call", instead)
         return kept
 
     def bounded(self, source: Chosen, data: Any) -> Bounded[Chosen]:
@@ -189,7 +190,9 @@ class Bounded(NamedTuple, Generic[Chosen]):
     size: Size | None
 
 
-def private_number(terms: Terms, what: str) -> ParameterError:
+def private_number(
+    terms: Terms, what: str, instead: str = "leave out the mechanism"
+) -> ParameterError:
     """Return the refusal of a private number of records, which few mechanisms support."""
     scores = "and only capped-laplace and micr-laplace are proved for that"
     if terms.promised is not None:
@@ -202,14 +205,12 @@ def private_number(terms: Terms, what: str) -> ParameterError:
         return ParameterError(
             "missing = 'drop'",
             f"with {what} the number of complete records would be private, {scores}",
-            with_code(
-                "pass `missing='scatter'` or a value for each column, or leave out the mechanism"
-            ),
+            with_code(f"pass `missing='scatter'` or a value for each column, or {instead}"),
         )
     return ParameterError(
         f"rows_per_person = {terms.rows_per_person} with person",
         f"with {what} the number of rows would be private, {scores}",
-        with_code("pass `rows_per_person=1`, or leave out the mechanism"),
+        with_code(f"pass `rows_per_person=1`, or {instead}"),
     )
 
 
@@ -328,12 +329,13 @@ class Query(ABC, Generic[Result]):
             said["missing values"] = f"each is replaced by {value}"
         elif gaps.dropped:
             share, usual = gaps.complete, ", the default" * (self.terms.complete is None)
-            who = "more" if self.terms.by is None else "more of each group"
-            known = self.terms.by is None and self.size is not None
-            floor = f", at least {self.size.least:,}" if known else ""
+            of, floor = (" of each group", "") if self.terms.by is not None else ("", "")
+            if self.size is not None and not of:
+                floor = f", at least {self.size.least:,}"
             said["missing values"] = with_code(
                 "a record without both values of a pair does not count for that pair; you promise "
-                f"that {100 * share:g}% or {who} have both{floor} (`complete={share:g}`{usual}). "
+                f"that {100 * share:g}% or more{of} have both{floor} "
+                f"(`complete={share:g}`{usual}). "
                 "A promise above the truth lowers scores, and no message says so"
             )
         return said
