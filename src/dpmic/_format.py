@@ -18,6 +18,9 @@ LEAST_REMAINDER = 1e-6
 SCIENTIFIC = 1_000_000
 """From here on a factor is written with an exponent."""
 
+LOG_10 = Decimal("2.302585092994045")
+"""The natural logarithm of 10, rounded down."""
+
 LEAST_GROUPED = 10_000
 """From here on a value of a column is written with commas between thousands."""
 
@@ -128,10 +131,13 @@ def format_factor(epsilon: str) -> str:
 
     Examples
     --------
-    >>> [format_factor(epsilon) for epsilon in ("0.01", "0.5", "1", "5", "10", "1000")]
-    ['1.011', '1.65', '2.72', '149', '22,100', '1.98e+434']
+    >>> [format_factor(epsilon) for epsilon in ("0.01", "0.5", "1", "5", "10", "1000", "1e+9")]
+    ['1.011', '1.65', '2.72', '149', '22,100', '1.98e+434', '10^4.35e+8']
     """
     factor = Context(prec=30, traps=[]).exp(Decimal(epsilon))
+    if not factor.is_finite():
+        upwards = Context(prec=3, rounding=ROUND_CEILING)
+        return f"10^{upwards.divide(Decimal(epsilon), LOG_10):.2e}"
     excess = factor - 1 if factor < 2 else factor
     digits = 2 if factor < 2 else 3
     rounded = Context(prec=digits, rounding=ROUND_CEILING, traps=[]).plus(excess)

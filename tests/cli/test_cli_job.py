@@ -194,9 +194,42 @@ def test_without_people_there_is_no_plan(run, job):
     assert "is complete" in out
     assert "or pass --people 5000" in out
     assert "noise  " not in out
+    assert out.endswith(f"Next: dpmic rehearse {JOB} --people N, then dpmic run {JOB}\n")
     code, out, _ = run("check", JOB, "--people", "2000")
     assert code == 0
     assert "2,000" in out
+    assert out.endswith(f"Next: dpmic rehearse {JOB} --people 2000, then dpmic run {JOB}\n")
+
+
+def test_check_says_which_columns_take_no_part(run, job):
+    assert "Not used" not in run("check", JOB)[1]
+    fill(job, {"c = {": 'c = "ignore" # {', "top = 2 ": "top = 1 "})
+    assert "\nNot used: 'c'\nNext: " in run("check", JOB)[1]
+
+
+def test_true_is_in_small_letters(run, job):
+    fill(job, {"# allow_noisy = true": "allow_noisy = True"})
+    assert "it is not valid TOML" in run("check", JOB)[2]
+    assert "write true and false in small letters." in run("check", JOB)[2]
+
+
+def test_columns_that_share_a_name_are_noted(run, tmp_path):
+    (tmp_path / "twice.csv").write_text("secret,b,secret\n1,2,3\n")
+    _, _, err = run("init", "twice.csv")
+    assert "some columns share a name, and the job ignores them" in err
+    assert "secret" not in err
+
+
+def test_dates_between_numbers_are_refused_with_a_remedy(run, job, tmp_path):
+    (tmp_path / "people.csv").write_text(HEADER + "1,0.5,0.5,2024-01-01\n" * 100)
+    assert 'pass decimal = ","' in run("run", JOB, "--yes")[2]
+    fill(job, {'# decimal = ","': 'decimal = ","', "bounds = [0, 1.0]": "bounds = [0, 1.5]"})
+    (tmp_path / "people.csv").write_text(HEADER + '1,"0,5","0,5",2024-01-01\n' * 100)
+    err = run("run", JOB, "--yes")[2]
+    assert "column 'c': it has a value that is not a number" in err
+    assert "write its bounds as dates (YYYY-MM-DD) if it has dates" in err
+    assert "decimal" not in err
+    assert 'na = ["unknown"] below [data]' in err
 
 
 def test_several_rows_a_person_are_planned_with_one_of_each(run, job):
@@ -508,6 +541,14 @@ def test_decimal_commas_are_mentioned_until_they_are_settled(run, tmp_path, give
     settled = "--decimal" in given
     assert (hint in run("init", "german.csv", *given)[2]) != settled
     assert (hint in run("check", "german.dpmic.toml")[2]) != settled
+
+
+@pytest.mark.parametrize("given", [(), ("--encoding", "cp1252")])
+def test_encodings_are_mentioned_until_they_are_settled(run, tmp_path, given):
+    (tmp_path / "german.csv").write_text("alter;dosis\n")
+    hint = 'if the text is not UTF-8, write encoding = "cp1252" below [data]'
+    assert (hint in run("init", "german.csv", *given)[2]) == (not given)
+    assert (hint in run("check", "german.dpmic.toml")[2]) == (not given)
 
 
 def test_a_line_that_names_the_separator_is_not_the_header(run, tmp_path):

@@ -217,7 +217,7 @@ def test_usage_errors_have_exit_code_two(run):
     for arguments, words in (
         (["score", "t.csv", "a"], "Missing argument 'Y'; see dpmic score --help."),
         (["score", "t.csv", "a", "b", "--statistic", "pearson"], "'pearson' is not one of"),
-        (["scor"], "No such command 'scor'"),
+        (["scor"], "No such command 'scor'. Did you mean 'score', 'screen'? See dpmic --help.\n"),
         (["score", "--nonsense"], "No such option"),
     ):
         code, out, err = run(*arguments)

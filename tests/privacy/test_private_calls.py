@@ -327,7 +327,7 @@ def test_a_column_with_gaps_gets_a_remedy_that_works(name):
         CALLS[name](gaps)
     remedy = "pass missing='scatter' with bounds=..., or missing={'age': ...} for missing values"
     assert refused.value.remedy.startswith(f"{remedy} (text cannot be tested)")
-    assert "correct each record at its source without a look at others" in refused.value.remedy
+    assert "correct records one by one at their source" in refused.value.remedy
     CALLS[name](gaps, missing={"age": 30})
     CALLS[name](gaps, missing="scatter", bounds={"age": (0, 120), "dose": (0, 9000)})
 

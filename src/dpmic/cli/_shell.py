@@ -92,6 +92,8 @@ def _usage(error: BaseException) -> str:
     message = NO_NUMBER.sub("this is not a number; write 0.5, with a point", message)
     context = getattr(error, "ctx", None)
     command = "dpmic" if context is None else context.command_path
+    if message.endswith("?"):
+        return f"{message} See {command} --help."
     return f"{message.rstrip('.')}; see {command} --help."
 
 

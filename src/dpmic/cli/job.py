@@ -19,7 +19,7 @@ from dpmic.cli import _options as o
 from dpmic.cli._output import Answer, Delivery
 from dpmic.cli._shell import repeated
 from dpmic.cli._spending import Consent, answer_to, show
-from dpmic.errors import DpmicError, ParameterError
+from dpmic.errors import MOST_LISTED, DpmicError, ParameterError, safe_repr
 
 if TYPE_CHECKING:
     from dpmic.data import Dialect
@@ -73,15 +73,22 @@ def init(
     save(text, path, overwrite=overwrite)
     for line in notes:
         _output.note(line)
+    if len(set(columns)) < len(columns):  # no name is printed: the first line may be a record
+        _output.note(
+            "some columns share a name, and the job ignores them; to use one, give it a name of "
+            "its own in the table"
+        )
     _note_commas(written.dialect, notes)
     _output.say(f'Wrote {path}. Replace every "?" in it, then run: dpmic check {path}')
 
 
 def _note_commas(dialect: Dialect, notes: Sequence[str]) -> None:
-    """Mention decimal commas for a file separated by semicolons, going by its header alone."""
+    """Say how files separated by semicolons are often written, going by its header alone."""
     semicolons = dialect.sep == ";" or any("separated by ';'" in line for line in notes)
     if semicolons and dialect.decimal is None:
         _output.note('if the numbers have decimal commas, write decimal = "," below [data]')
+    if semicolons and dialect.encoding is None and not any("UTF-16" in line for line in notes):
+        _output.note('if the text is not UTF-8, write encoding = "cp1252" below [data]')
 
 
 def _note_commas_of(job: Job) -> None:
@@ -117,7 +124,12 @@ def check(job: JobFile, people: People = None) -> None:
             query = loaded.query(loaded.made_up(people, rows=1))
             query.check()
         show(query, _expected(loaded, query), for_the_file)
-    _output.say(f"Next: dpmic rehearse {job}, then dpmic run {job}")
+    if unused := loaded.unused():
+        more = f" and {len(unused) - MOST_LISTED} more" if len(unused) > MOST_LISTED else ""
+        _output.say(f"Not used: {', '.join(map(safe_repr, unused[:MOST_LISTED]))}{more}")
+    known = loaded.get("data", "people") is not None
+    count = "" if known else f" {PEOPLE} {people or 'N'}"
+    _output.say(f"Next: dpmic rehearse {job}{count}, then dpmic run {job}")
 
 
 def rehearse(

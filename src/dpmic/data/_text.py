@@ -80,10 +80,11 @@ class Numbers:
     def _refuse(self, texts: Any, place: str, before: int) -> None:
         """Refuse the first value of another kind than the column, found by bisection."""
         if self.private:
+            commas = option_of("decimal", ",") + " if it has decimal commas, "
             remedy = (
-                "convert it to numbers, pass "
-                + option_of("decimal", ",")
-                + " if it has decimal commas, "
+                "convert it to numbers, write its bounds as dates (YYYY-MM-DD) if it has "
+                "dates, pass "
+                + (commas if self.decimal == "." else "")
                 + option_of("na", "unknown")
                 + " if it has other spellings of a missing value, list its categories if it is "
                 "nominal, or leave the column out"

@@ -31,6 +31,8 @@ IGNORE = "ignore"
 WAYS = 'write { bounds = [0, 120] }, { categories = ["a", "b", "other"] } or "ignore"'
 """The ways to fill in the line of a column."""
 
+OFF = "put # before the line"
+
 MOST_PEOPLE = 10_000_000
 """More made-up rows would take gigabytes, and their noise would be negligible."""
 
@@ -108,16 +110,18 @@ def key_of(name: str) -> str:
 
 
 def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ParameterError(
-            f"{name} = {safe_repr(value)}", "a text is expected", "put it in quotes"
-        )
+    shown = f"{name} = {safe_repr(value)}"
+    if not isinstance(value, str):
+        raise ParameterError(shown, "a text is expected", "put it in quotes")
+    if not value.strip():
+        raise ParameterError(shown, "it is empty", f"write a text between the quotes, or {OFF}")
     return value
 
 
 def _texts(value: object, name: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        remedy = 'write ["NA", "-"]'
+        listed = value if isinstance(value, list) else [value]
+        remedy = f"write {name} = [{', '.join(quoted(str(text)) for text in listed)}]"
         raise ParameterError(f"{name} = {safe_repr(value)}", "a list of texts is expected", remedy)
     return value
 
@@ -406,6 +410,8 @@ def for_the_file(text: str) -> str:
     'pass dataset = "visits 2024"'
     >>> for_the_file(with_code("pass `dpmic.data.open_file(path, dpmic.data.Dialect(sep=';'))`"))
     'pass sep = ";" below [data]'
+    >>> for_the_file(with_code("pass `dpmic.data.open_file(path, dpmic.data.Dialect(na='-9'))`"))
+    'pass na = ["-9"] below [data]'
     >>> for_the_file(with_code("pass `missing={'age': ...}`"))
     'pass rule = "fill" and age = { missing = ... }'
     """
@@ -424,6 +430,8 @@ def as_entry(code: str) -> str:
     if written:
         return f"{as_entry(written[1])} below [data]"
     name, equals, value = code.partition("=")
+    if name == "na":
+        return f"na = [{quoted(value[1:-1])}]"
     if not equals:
         return f'ask = "{FUNCTIONS[name]}"' if name in FUNCTIONS else name
     if name == "missing" and value.startswith("{"):

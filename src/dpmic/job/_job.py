@@ -11,7 +11,7 @@ from typing import Any
 
 from dpmic._validate import Categories, Domain, moment
 from dpmic.data import Dialect, Uploaded, header, is_table, load, position, with_format
-from dpmic.errors import DpmicError, InputError, LedgerError, ParameterError, safe_repr
+from dpmic.errors import DpmicError, InputError, LedgerError, ParameterError, did_you_mean
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
 from dpmic.privacy import independence, pairwise, plan, release, screen
@@ -33,10 +33,6 @@ UNIT_INTERVAL = (0.0, 1.0)
 
 GAPS = 0.25
 """In made-up columns, the share of missing values among records that may be incomplete."""
-
-
-MOST_NAMED = 5
-"""The most columns of a table that an error lists."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,7 +224,7 @@ class Job:
             return
         wanted = self.variables if person is None else [*self.variables, person]
         idle = [name for name in self.entries.columns if name not in {*wanted, *names}]
-        forgotten = self._not_mentioned(names)
+        left = self._not_mentioned(names)
         for name in [*idle, *wanted]:
             try:
                 position(name, names, "column")
@@ -237,24 +233,30 @@ class Job:
                 line = self.entries.lines.get(key)
                 value = f"{error.value} of {file}"
                 remedy = error.remedy
+                if left and name not in names:
+                    unmentioned = "columns that the job does not mention"
+                    remedy = did_you_mean(name, left, unmentioned)
                 if name == person:
                     remedy += " (the column that identifies people needs no line below [columns])"
-                if name not in names:  # said once
-                    remedy, forgotten = remedy + forgotten, ""
                 yield EntryError(value, error.reason, remedy, ".".join(key), line)
 
-    def _not_mentioned(self, names: Sequence[str]) -> str:
-        """Return which columns of the table the job leaves out, since one may be meant.
+    def _not_mentioned(self, names: Sequence[str]) -> list[str]:
+        """Return the columns of the table that the job leaves out, since one may be meant.
 
         A first line may be a record. One with two of the names in the job is a header.
         """
         mentioned = {*self.entries.columns, self.get("privacy", "person")}
-        left = [name for name in dict.fromkeys(names) if name not in mentioned and name.strip()]
-        if not left or len(mentioned.intersection(names)) < 2:
-            return ""
-        others = f" and {len(left) - MOST_NAMED} others" if len(left) > MOST_NAMED else ""
-        listed = ", ".join(map(safe_repr, left[:MOST_NAMED])) + others
-        return f". The job does not mention column{'s' * (len(left) > 1)} {listed} of the table"
+        if len(mentioned.intersection(names)) < 2:
+            return []
+        return [name for name in dict.fromkeys(names) if name not in mentioned and name.strip()]
+
+    def unused(self) -> list[str]:
+        """Return the columns of the table that take no part; only for a job without problems."""
+        file = self._source
+        assert file is not None
+        wanted = {*self.variables, self.get("privacy", "person")}
+        names = dict.fromkeys(header(file, Dialect(**self.written)))
+        return [name for name in names if name not in wanted and name.strip()]
 
     def _in_ledger(self) -> Iterator[DpmicError]:
         """Yield a problem if the ledger does not exist: a typo must not create another budget."""
@@ -455,7 +457,9 @@ def _no_toml(path: str | os.PathLike[str], error: ValueError, text: str = "") ->
     remedy = 'correct that line: write texts in "quotes" and lists in [brackets]'
     found = re.search(r"line (\d+)", str(error))
     line = text.split("\n")[int(found[1]) - 1] if found else ""
-    if re.search(r"\d\.\d+\.\d", line):
+    if re.search(r"=\s*(True|False)\b", line):
+        remedy = "write true and false in small letters"
+    elif re.search(r"\d\.\d+\.\d", line):
         remedy = "write dates as 2023-01-01"
     elif re.search(r"\d,\d", line):
         remedy = "write decimals with a point, such as 0.5"

@@ -11,6 +11,7 @@ from dpmic.job._entries import (
     ASKS,
     KEYS,
     NEEDED,
+    OFF,
     WAYS,
     Column,
     Entries,
@@ -27,7 +28,6 @@ UNIT_REMEDY = (
     "name the column that identifies people, which needs no line below [columns], or write "
     "one_row_per_person = true instead"
 )
-OFF = "put # before the line"
 
 
 def apply(entries: Entries) -> None:

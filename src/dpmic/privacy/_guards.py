@@ -43,10 +43,7 @@ MAX_HALF_WIDTH = 0.25
 UNRELATED = 0.1
 """The tail probability in ``noise_in_words``."""
 
-UNUSABLE = (
-    "it has missing values (empty cells), or values that are not numbers, are infinite or too "
-    "large for float64"
-)
+UNUSABLE = "it has missing values, or some that are not finite float64 numbers"
 DROP = with_code("pass `missing='drop'` for missing values or `categories=...` for text")
 """Why a column is refused, and what most calls offer."""
 
@@ -113,7 +110,7 @@ def refused_as_it_is(name: str) -> InputError:
 
 def _refused(name: str, reason: str, remedy: str) -> InputError:
     # A correction that looks at other records, such as filling in an average, breaks the proofs.
-    rest = ", correct each record at its source without a look at others, or leave the column out"
+    rest = ", correct records one by one at their source, or leave the column out"
     return InputError(f"column {name}", reason, remedy + rest)
 
 
