@@ -143,6 +143,10 @@ def test_a_published_result_says_whom_it_protects():
         assert protects.privacy_unit == PrivacyUnit(person, rows)
         assert f": {protects.privacy_unit.replacing} changes the probability" in protects.guarantee
         assert protects.provenance()["protected unit"] == protects.privacy_unit.protected
+        assumed = "one record; each is taken to be a different person's"
+        assert (protects.privacy_unit.protected == assumed) == (
+            (protects.person, protects.rows_per_person) == (None, 1)
+        )
 
 
 def test_whoever_is_about_to_spend_learns_what_is_not_checked():

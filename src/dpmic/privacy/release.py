@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
-from dpmic.errors import ParameterError, safe_repr
+from dpmic.errors import ParameterError, did_you_mean, safe_repr
 from dpmic.parameters.value_noise import ValueNoise
 from dpmic.privacy import groups
 from dpmic.privacy._auto import MECHANISMS, choose, default_for
@@ -131,6 +132,13 @@ def release(
             )
         shared = {option: getattr(mechanism, option) for option in TERMS}
     else:
+        known = {own for kind in MECHANISMS.values() for own in kind.__dataclass_fields__}
+        for option in sorted(options.keys() - known):
+            remedy = did_you_mean(
+                option, [*signature(release).parameters, *sorted(known)], "options"
+            )
+            reason = "there is no such option"
+            raise ParameterError(f"{option} = {safe_repr(options[option])}", reason, remedy)
         given = {option: options.pop(option) for option in TERMS if option in options}
         shared = {"epsilon": epsilon, **given}
     terms = Terms(

@@ -91,7 +91,7 @@ class PrivacyUnit:
             return f"one person, with at most {self.rows} records{used}"
         if self.person is not None:
             return f"one person, by {self.person}; of each only the first record is used"
-        return "one record"
+        return "one record; each is taken to be a different person's"
 
     def planned(self, enforced_by: str) -> str:
         """Return the unit for somebody who is about to spend, and what is not checked."""
