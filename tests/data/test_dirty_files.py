@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv, parquet
+from pyarrow import csv, feather, parquet
 from sweeps import sweep
 
 import dpmic
 from dpmic.data import Dialect, header, load, open_file, stream
+from dpmic.errors import DpmicError
 
 DIRTY = Path(__file__).parent / "dirty"
 NAN = float("nan")
@@ -172,3 +173,40 @@ def test_folders_of_files(tmp_path, kind):
     assert (rows.names, rows.count()) == (("age", "stay"), 6)
     (found,) = rows.fold(["age"], values)
     assert found == [(1,), (2,), (11,), (12,), (21,), (22,)]
+
+
+@sweep("private", [False, True])
+@sweep("kind", ["parquet", "feather", "csv"])
+def test_one_folder_does_not_change_what_the_names_of_others_mean(tmp_path, kind, private):
+    """One record with another code must leave the categories and people of all others alone."""
+    read = []
+    for last in ("03", "2A"):
+        folder = tmp_path / last
+        for code in ("01", "02", last):
+            (folder / f"code={code}").mkdir(parents=True)
+            part, place = pa.table({"age": [1.0, 2.0]}), folder / f"code={code}" / f"0.{kind}"
+            write = {"parquet": parquet.write_table, "csv": csv.write_csv}
+            write.get(kind, feather.write_feather)(part, place)
+        table = load(str(folder), private=private, labels=["code"])
+        assert table["code"].to_pylist() == ["01", "01", "02", "02", last, last]
+        read.append(load(str(tmp_path / "03"), private=private)["code"].to_pylist())
+    assert read == [[1, 1, 2, 2, 3, 3]] * 2
+    with pytest.raises(DpmicError) as refused:
+        load(str(tmp_path / "2A"), private=private)
+    assert ("2A" in str(refused.value)) is not private
+
+
+def test_dates_in_the_names_of_folders(tmp_path):
+    for day in ("2024-01-05", "2024-02-01"):
+        (tmp_path / f"day={day}").mkdir()
+        parquet.write_table(pa.table({"age": [1.0]}), tmp_path / f"day={day}" / "0.parquet")
+    days = load(str(tmp_path), private=True, dates=["day"])["day"].to_pylist()
+    assert [str(day.date()) for day in days] == ["2024-01-05", "2024-02-01"]
+
+
+def test_a_header_names_no_file_of_a_folder_that_cannot_be_read(tmp_path):
+    (tmp_path / "disease=flu").mkdir()
+    (tmp_path / "disease=flu" / "0.parquet").write_bytes(b"none")
+    with pytest.raises(DpmicError, match="a file in it cannot be read") as refused:
+        header(str(tmp_path))
+    assert "flu" not in str(refused.value)

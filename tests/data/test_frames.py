@@ -748,6 +748,28 @@ def test_nobody_is_no_person(person: Any) -> None:
     refuses("a row does not say whose it is", first_rows, person, None, 4)
 
 
+def test_identifiers_are_compared_as_text() -> None:
+    """How one column was read must not make two people of one."""
+    same = [7, "7", 7.0, b"7", " 7", np.int64(7)]
+    assert first_rows(same, None, 6, 2).tolist() == [0, 1]
+    assert first_rows([7, "07", "7.0", 7.5], None, 4).tolist() == [0, 1, 2, 3]
+
+
+@sweep(
+    "values",
+    [
+        pl.Series([{"SECRET": 1}]),
+        pl.Series([[{"SECRET": 1}]]),
+        pa.array([{"SECRET": 1}]),
+        np.array([(1,)], dtype=[("SECRET", "i4")]),
+    ],
+    ids=range(4),
+)
+def test_a_refused_type_does_not_name_what_it_holds(values: Any) -> None:
+    """The names of a record's fields can come from the record."""
+    assert "SECRET" not in refuses("not several", column, values, "dose")
+
+
 def test_the_number_of_records_is_taken_once() -> None:
     class Shrinking(list[float]):
         asked = 0

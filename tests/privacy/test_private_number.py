@@ -605,6 +605,15 @@ def test_how_many_rows_there_are_is_not_said(rng):
     assert "3000" not in str(caught.value)
 
 
+def test_the_uncapped_score_takes_as_many_categories_as_its_proof_covers(rng):
+    names = [f"c{i}" for i in range(80)]
+    table = pd.DataFrame({"a": rng.choice(names, 500), "b": rng.choice(names, 500)})
+    given = {"data": table, "categories": {"a": names, "b": names}, "epsilon": 1.0}
+    with pytest.raises(dpmic.DpmicError, match="80 and 80 categories: .* at most 5,000 cells"):
+        dpmic.release("a", "b", **given, mechanism="micr-laplace", allow_noisy=True)
+    dpmic.release("a", "b", **given, mechanism="capped-laplace", allow_noisy=True)
+
+
 def test_what_is_stored_of_categories_has_one_length(rng, tmp_path):
     """Names of nominal columns count for the length of an answer, as those of numbers do."""
     table = hospital(3000, rng)

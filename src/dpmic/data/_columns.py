@@ -271,8 +271,8 @@ def _from_numpy(values: NDArray[Any], name: str) -> NDArray[np.float64]:
     if kind == "O" and any(map(_is_temporal, set(map(type, values)))):
         return _from_moments(values, name)
     if kind not in "biuf" or values.dtype.itemsize > 8:
-        # Do not show the length of the longest text: it is a fact about the data.
-        own = values.dtype.type.__name__.rstrip("_") if kind in "SU" else values.dtype
+        # Show no length of the longest text and no names of fields: they are facts about the data.
+        own = values.dtype.type.__name__.rstrip("_") if kind in "SUV" else values.dtype
         raise _refusal(f"{name} has dtype {own}", values.dtype.type)
     if kind in "iu" and values.size:
         _check_exact((values.min(), values.max()), name)
@@ -345,7 +345,12 @@ def _from_series(native: Any, name: str, categories: bool) -> NDArray[np.float64
         return _from_dictionary(native, name)
     # Some versions of narwhals do not know pyarrow's longer decimals.
     kind = Decimal if str(own).startswith("decimal") else type(dtype)
-    raise _refusal(f"{name} has dtype {own}", kind)
+    raise _refusal(f"{name} has dtype {_plain(own)}", kind)
+
+
+def _plain(dtype: Any) -> str:
+    """Name a type without its parts: the names of fields can come from the records."""
+    return str(dtype).partition("(")[0].partition("<")[0]
 
 
 def _from_temporal(series: Any, name: str) -> NDArray[np.float64]:
@@ -368,7 +373,7 @@ def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:
     pyarrow's own unification does, would invent an order.
     """
     if chunks.type.value_type.num_fields:
-        raise _refusal(f"{name} has dtype {chunks.type}", list)
+        raise _refusal(f"{name} has dtype {_plain(chunks.type)}", list)
     dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks.chunks]
     order: TopologicalSorter[Any] = TopologicalSorter()
     for values in dictionaries:
@@ -386,7 +391,7 @@ def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:
             order.done(value)
     except ValueError:  # a cycle, or no single next category
         raise InputError(
-            f"{name} has dtype {chunks.type}",
+            f"{name} has dtype {_plain(chunks.type)}",
             "its dictionaries disagree about the order of the categories",
             "use one dictionary without repeats for all chunks",
         ) from None

@@ -113,30 +113,24 @@ class TextFiles(LocalStream):
         import pyarrow as pa
 
         self._decimal = None
-        numbers: dict[str, Numbers] = {}
+        numbers: dict[str, Numbers | None] = {}
         for file in self.files:
             before = 0
             for batch in self._read(file, columns):
                 if not numbers:
-                    numbers = {name: self._kind(name) for name in columns}
+                    mark = self._decimal or "."
+                    options = self.labels, self.dates, self.private, self.typed, mark
+                    numbers = {name: converter(name, *options) for name in columns}
                 values = []
-                for name in columns:
+                for name, own in numbers.items():
                     folder = file.folders.get(name)
                     texts = batch[name] if folder is None else pa.repeat(folder, len(batch))
-                    if name in self.labels:  # "NA" can be a category
-                        values.append(trimmed(texts, file.dialect.na, usual=False))
-                    else:
-                        plain = trimmed(texts, file.dialect.na)
-                        values.append(numbers[name].convert(plain, file.place, before))
-                reasons = {name: own.refused for name, own in numbers.items() if own.refused}
-                _refuse_texts(reasons)
+                    # Of categories, "NA" can be one.
+                    texts = trimmed(texts, file.dialect.na, usual=own is not None)
+                    values.append(own.convert(texts, file.place, before) if own else texts)
+                _refuse_texts(numbers)
                 before += len(batch)
                 yield Batch(pa.record_batch(values, names=list(columns)), file.place)
-
-    def _kind(self, name: str) -> Numbers:
-        """Return how a column is converted."""
-        kind = Dates if name in self.dates else Kind if self.typed else Numbers
-        return kind(name, private=self.private, decimal=self._decimal or ".")
 
     def _read(self, file: TextFile, columns: Sequence[str]) -> Iterator[Any]:
         """Yield the batches of one file as text; without columns any one column, for its length."""
@@ -182,10 +176,11 @@ class Files(LocalStream):
     """A pyarrow dataset of files other than text, read one file after the other.
 
     This way an error can name its file, and memory does not grow with the number of files. With
-    ``own`` each fragment is a complete file.
+    ``own`` each fragment is a complete file, and the names of folders are text: ``own`` returns
+    what converts a column that they give.
     """
 
-    def __init__(self, dataset: Any, *, own: bool = False) -> None:
+    def __init__(self, dataset: Any, own: Callable[[str], Numbers | None] | None = None) -> None:
         self._dataset = dataset
         self._own = own
         self.expected: int | None = None  # rows, for a progress bar
@@ -222,13 +217,14 @@ class Files(LocalStream):
         if fragments is None:
             yield from self._filtered(columns)
             return
+        numbers = {name: self._own(name) for name in columns} if self._own else {}
         done = 0
         for fragment in fragments:
             self._check(fragment, columns)
             for batch in guarded(self._read(fragment, columns), *_error_context(fragment)):
                 done += len(batch)
                 self.tell(done, self.expected)
-                yield Batch(batch, _place(fragment))
+                yield Batch(_with_folders(batch, fragment, numbers), _place(fragment))
 
     def _read(self, fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
         """Yield the batches of one file."""
@@ -270,8 +266,39 @@ class Files(LocalStream):
                 raise self._refused(place, name, reason)
 
 
-def _refuse_texts(reasons: Mapping[str, str]) -> None:
+def converter(
+    name: str,
+    labels: Sequence[str] = (),
+    dates: Sequence[str] = (),
+    private: bool = False,
+    typed: bool = False,
+    decimal: str = ".",
+) -> Numbers | None:
+    """Return what converts a column of text, or None for labels; see :func:`open_file`."""
+    if name in labels:
+        return None
+    kind = Dates if name in dates else Kind if typed else Numbers
+    return kind(name, private=private, decimal=decimal)
+
+
+def _with_folders(batch: Any, fragment: Any, numbers: Mapping[str, Numbers | None]) -> Any:
+    """Convert the columns that the names of a file's folders give, each value by itself."""
+    import pyarrow as pa
+
+    given = folders_of(fragment).keys() - set(fragment.physical_schema.names)
+    if not any(numbers.get(name) for name in given):
+        return batch
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    for name, own in numbers.items():
+        if own is not None and name in given:
+            columns[name] = own.convert(columns[name], _place(fragment) or "", 0)
+    _refuse_texts(numbers)
+    return pa.record_batch(columns)
+
+
+def _refuse_texts(numbers: Mapping[str, Numbers | None]) -> None:
     """Refuse all columns that are not numbers in one error."""
+    reasons = {name: own.refused for name, own in numbers.items() if own and own.refused}
     if not reasons:
         return
     names, several = list(reasons), len(reasons) > 1

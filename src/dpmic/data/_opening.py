@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from dpmic.data._columns import PLACEHOLDERS
 from dpmic.data._dialect import Dialect
-from dpmic.data._files import Files, TextFile, TextFiles, folders_of, holds_text
+from dpmic.data._files import Files, TextFile, TextFiles, converter, folders_of, holds_text
 from dpmic.data._kinds import Dates
 from dpmic.data._proprietary import READERS, Sheet, StatisticalFiles, workbook
 from dpmic.data._reader import STDIN
@@ -161,8 +161,16 @@ def header(
     ...     header(file.name)
     ('age', 'stay')
     """
-    rows = open_file(path, dialect, private=True, note=note)
-    names = rows.names
+    try:
+        rows = open_file(path, dialect, private=True, note=note)
+        names = rows.names
+    except UnreadableError as error:
+        if error.value == str(path):
+            raise
+        names = None  # the name of a file in a folder can be a value of its records
+    if names is None:
+        remedy = "check that each file in it is complete and valid"
+        raise InputError(str(path), "a file in it cannot be read", remedy)
     if note is not None and isinstance(rows, TextFiles) and any(map(_is_number, names)):
         note(
             "the first line is taken for the names, and some of them are numbers; if it is a "
@@ -291,15 +299,22 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
         return TextFiles(texts, several=folder is not None, **options)
     if kind in READERS:
         return StatisticalFiles(files, kind, dialect.encoding)
+    import pyarrow as pa
     from pyarrow import dataset as ds  # takes a quarter of a second: it imports pandas
     from pyarrow.fs import LocalFileSystem
 
     form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
     remedy = f"check that it is a complete and valid {kind} file"
     attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
-    named = {"partitioning": "hive", "partition_base_dir": folder} if folder else {}
+    named = {}
+    if folder is not None:
+        # As text: if all names had to fit one type, one record could change what others are.
+        keys = dict.fromkeys(key for file in files for key in _folders(file, folder))
+        texts = ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
+        named = {"partitioning": texts, "partition_base_dir": folder}
     found = attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
-    return Files(found, own=True)
+    told = {name: value for name, value in options.items() if name not in ("public", "note")}
+    return Files(found, own=partial(converter, **told))
 
 
 def _ending(path: str) -> str:
@@ -310,14 +325,19 @@ def _ending(path: str) -> str:
 
 def _text_file(path: str, kind: str, folder: str | None, dialect: Dialect) -> TextFile:
     """Return a text file or a sheet, with the columns given by the names of its folders."""
-    between = os.path.relpath(os.path.dirname(path), folder) if folder else ""
-    pairs = (part.partition("=") for part in between.split(os.sep) if "=" in part)
-    folders = {name: "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
+    folders = _folders(path, folder) if folder else {}
     if kind == EXCEL:
         return TextFile(path, partial(workbook, path), dialect, folders, reader=Sheet)
     packed = kind.endswith((".gz", ".zst"))
     size = None if packed else os.stat(path).st_size
     return TextFile(path, partial(_open_text, path), dialect, folders, size, TEXTS[kind])
+
+
+def _folders(path: str, folder: str) -> dict[str, str]:
+    """Return the columns that the folders between a folder and a file of it give by their names."""
+    between = os.path.relpath(os.path.dirname(path), folder)
+    pairs = (part.partition("=") for part in between.split(os.sep) if "=" in part)
+    return {name: "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
 
 
 def _open_text(path: str, content: bytes | None = None) -> AbstractContextManager[Any]:

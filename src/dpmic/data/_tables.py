@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._validate import Categories, Domain, Interval
+from dpmic._validate import Categories, Domain, Interval, label
 from dpmic.data._columns import (
     LEAST_RECORDS,
     PLACEHOLDERS,
@@ -251,26 +251,23 @@ def pair(
 def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int64]:
     """Return the positions, among n, of each person's first ``most`` rows, in order.
 
-    Only the identifiers are looked at. They can be of any hashable type, and none may be missing
-    or a placeholder such as ``-``, which would make one person of several.
+    Only the identifiers are looked at, as text, so that 7 and "7" are one person. None may be
+    missing or a placeholder such as ``-``, which would make one person of several.
     """
     name = "person"
     if data is not None:
         frame, labels = _open(data)
-        label = _pick(labels, person, name)
-        name, person = str(label), frame[label]
+        column = _pick(labels, person, name)
+        name, person = str(column), frame[column]
     if _length(person, name) != n:
         raise InputError(
             f"column {name}", "it needs one value per row", "pass one value for each record"
         )
-    used: Counter[Hashable] = Counter()
+    used: Counter[str] = Counter()
     kept = []
     for row, value in enumerate(plain_values(person, name)):
-        if isinstance(value, bytes):
-            value = value.decode(errors="surrogateescape")
-        if isinstance(value, str):
-            value = value.strip()
-        if is_missing(value) or value in PLACEHOLDERS:
+        who = label(value)
+        if is_missing(value) or who in PLACEHOLDERS:
             raise InputError(
                 f"column {name}",
                 "a row does not say whose it is",
@@ -279,9 +276,9 @@ def first_rows(person: Any, data: Any, n: int, most: int = 1) -> NDArray[np.int6
                     "file, like the missing values (`na=...`)"
                 ),
             )
-        if used[value] < most:
+        if used[who] < most:
             kept.append(row)
-        used[value] += 1
+        used[who] += 1
     return np.array(kept, np.int64)
 
 

@@ -68,7 +68,8 @@ top = $top                           # strongest pairs: how many
 # draws = 999                     # test: number of simulated null values
 
 [columns]
-# One line per column. Replace "?" by one of
+# One line per column. A text file's first line must hold their names: if you see a person's
+# values here, add a line of names to the table and begin again. Replace "?" by one of
 #   { bounds = [0, 120] }                       numbers: the possible range
 #   { bounds = [2020-01-01, 2024-12-31] }       dates
 #   { categories = ["a", "b", "other"] }        "other" collects the rest, which

@@ -44,8 +44,9 @@ UNRELATED = 0.1
 """The tail probability in ``noise_in_words``."""
 
 UNUSABLE = "it has missing values, or some that are not finite float64 numbers"
+UNLISTED = f"{UNUSABLE} or listed categories"
 DROP = with_code("pass `missing='drop'` for missing values or `categories=...` for text")
-"""Why a column is refused, and what most calls offer."""
+"""Why a column is refused, also where categories can be listed, and what most calls offer."""
 
 _reminded = False
 _from_job: ContextVar[bool] = ContextVar("bounds come from a job file", default=False)
@@ -82,12 +83,12 @@ def private(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 def refused_in_memory(name: str) -> InputError:
     """Return the error for a column in memory."""
-    return _refused(name, UNUSABLE, DROP)
+    return _refused(name, UNLISTED, DROP)
 
 
 def refused_in_parts(name: str) -> InputError:
     """Return the error for a column that is read in parts, such as the files of a folder."""
-    reason = f"{UNUSABLE}, or a file lacks it or has another type in it"
+    reason = f"{UNLISTED}, or a file lacks it or has another type in it"
     return _refused(
         name, reason, "give every file the same types, " + DROP + " (with the columns in memory)"
     )

@@ -308,7 +308,15 @@ class MICrLaplace(MatrixMechanism, FixedGridMechanism):
         return sensitivity.micr(n, limits.B, statistic=self.statistic, nominal=nominal)
 
     def _limits(self, n: int) -> Limits:
-        return super()._limits(n).holding(*map(_categories, self.bounds))
+        counts = [_categories(own) for own in self.bounds]
+        limits = super()._limits(n).holding(*counts)
+        if limits.B > _validate.MAX_B:
+            raise ParameterError(
+                f"{' and '.join(str(count) for count in counts if count)} categories",
+                f"the proof for this mechanism covers at most {_validate.MAX_B:,} cells",
+                with_code("pass `mechanism='capped-laplace'`, or group rare categories"),
+            )
+        return limits
 
     def grids(self, limits: Limits) -> RangeGrids:
         """Return the grids on which records are counted."""
