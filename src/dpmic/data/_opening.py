@@ -18,9 +18,10 @@ from dpmic.data._columns import PLACEHOLDERS
 from dpmic.data._dialect import Dialect
 from dpmic.data._files import Files, TextFile, TextFiles, folders_of, holds_text
 from dpmic.data._kinds import Dates
+from dpmic.data._magic import FIRST, refusal
 from dpmic.data._proprietary import READERS, Sheet, StatisticalFiles, workbook
 from dpmic.data._reader import STDIN
-from dpmic.data._streams import LocalStream, Tell, attempted
+from dpmic.data._streams import LocalStream, Tell, attempted, damaged
 from dpmic.data._tables import position, with_format
 from dpmic.data._text import without
 from dpmic.errors import InputError, UnreadableError
@@ -35,6 +36,7 @@ TEXTS = {
 }
 """Text files, compressed or not, and the separator of each if its header shows none."""
 
+PLAIN_TEXTS = [ending for ending in TEXTS if not ending.endswith((".gz", ".zst"))]
 EXCEL = ".xlsx"
 ENDINGS = (*TEXTS, EXCEL, *READERS, ".parquet", ".feather", ".arrow")
 KNOWN = f".csv, .tsv or .txt (also with .gz or .zst), {', '.join(ENDINGS[len(TEXTS) :])}"
@@ -44,6 +46,8 @@ UNDERSTOOD = {
     **dict.fromkeys(READERS, ("encoding",)),
 }
 """Options that describe the format of a file."""
+
+SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 
 PLAINLY = Dialect()
 NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
@@ -66,8 +70,10 @@ class Uploaded:
                 self.name, reason, f"give the path of the file instead, or use {', '.join(TEXTS)}"
             )
         dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
+        if kind not in PLAIN_TEXTS and (why := refusal(self.content[:FIRST], kind)):
+            raise InputError(self.name, *why)
         opened = partial(_open_text, self.name, self.content)
-        return TextFile(self.name, opened, dialect, usual=TEXTS[kind])
+        return TextFile(self.name, opened, dialect, usual=TEXTS[kind], kind=kind)
 
     def __str__(self) -> str:
         return self.name
@@ -285,6 +291,8 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
         )
     (kind,) = kinds
     dialect.refuse_all_but(UNDERSTOOD.get(kind, ()), kind)
+    if kind not in PLAIN_TEXTS:
+        _refuse_other_kinds(files, kind, _mixed(paths[0]) if private else None)
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
     if kind in TEXTS or kind == EXCEL:
         texts = [_text_file(file, kind, folder, dialect) for file in files]
@@ -295,10 +303,9 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
     from pyarrow.fs import LocalFileSystem
 
     form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
-    remedy = f"check that it is a complete and valid {kind} file"
-    attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
+    attempted(lambda: form.inspect(files[0], LocalFileSystem()), *damaged(files[0], kind))
     named = {"partitioning": "hive", "partition_base_dir": folder} if folder else {}
-    found = attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
+    found = attempted(lambda: ds.dataset(files, format=form, **named), *damaged(paths[0], kind))
     return Files(found, own=True)
 
 
@@ -308,16 +315,35 @@ def _ending(path: str) -> str:
     return next((known for known in ENDINGS if name.endswith(known)), os.path.splitext(name)[1])
 
 
+def _refuse_other_kinds(files: Sequence[str], kind: str, unnamed: InputError | None) -> None:
+    """Refuse files that are not of the kind that their names say, by their first bytes.
+
+    The error is ``unnamed`` if it is given and there are several files.
+    """
+    for file in files:
+        why = refusal(attempted(partial(_begin_of, file), *damaged(file, kind)), kind)
+        if why and len(files) > 1:
+            raise unnamed or UnreadableError(file, *why)
+        if why:
+            raise InputError(file, *why)
+
+
+def _begin_of(path: str) -> bytes:
+    with open(path, "rb") as source:
+        return source.read(FIRST)
+
+
 def _text_file(path: str, kind: str, folder: str | None, dialect: Dialect) -> TextFile:
     """Return a text file or a sheet, with the columns given by the names of its folders."""
     between = os.path.relpath(os.path.dirname(path), folder) if folder else ""
     pairs = (part.partition("=") for part in between.split(os.sep) if "=" in part)
     folders = {name: "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
     if kind == EXCEL:
-        return TextFile(path, partial(workbook, path), dialect, folders, reader=Sheet)
-    packed = kind.endswith((".gz", ".zst"))
-    size = None if packed else os.stat(path).st_size
-    return TextFile(path, partial(_open_text, path), dialect, folders, size, TEXTS[kind])
+        opened = partial(workbook, path)
+        return TextFile(path, opened, dialect, folders, reader=Sheet, kind=kind)
+    size = os.stat(path).st_size if kind in PLAIN_TEXTS else None
+    opened = partial(_open_text, path)
+    return TextFile(path, opened, dialect, folders, size, TEXTS[kind], kind=kind)
 
 
 def _open_text(path: str, content: bytes | None = None) -> AbstractContextManager[Any]:
@@ -384,6 +410,8 @@ def _files(path: str, private: bool) -> list[str]:
                 raise _mixed(path)
             reason = f"its ending {ending!r} is unknown"
             remedy = f"use one of {KNOWN}; in a folder, all files are read"
+            if ending in SPREADSHEETS:
+                remedy = "open it in the program that made it, and save it as .xlsx or .csv"
             kind = InputError if file == path else UnreadableError
             raise kind(file, reason, remedy)
     if not found:
