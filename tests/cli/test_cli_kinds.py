@@ -180,15 +180,18 @@ def test_a_network_of_what_is_significant(run, tmp_path):
 def test_slashes_stay_text(run, visits):
     days = [f"{i % 12 + 1:02}/{i % 28 + 1:02}/2024" for i in range(N)]
     visits.assign(day=days)[["age", "code", "day"]].to_csv("slashes.csv", index=False)
-    _, out, _ = run("score", "slashes.csv", "age", "day", "--json")
+    _, out, err = run("score", "slashes.csv", "age", "day", "--json")
     assert "/" in json.loads(out)["grid"]["y"][0]
+    assert "note: column 'day': its dates are text, and so categories without an order" in err
 
 
 def test_a_mixture_is_refused_and_a_remedy_works(run, visits):
     visits.assign(code=[*visits["code"][:-1], "unknown"]).to_csv("mixed.csv", index=False)
     code, _, err = run("matrix", "mixed.csv")
     assert code == 2
-    assert "column 'code', row 90: 'unknown' is not a number" in err
+    assert "column 'code', row 90: 'unknown' is not a number; if it means a missing" in err
+    assert "pass --na unknown; otherwise correct it, or read" in err
+    assert run("matrix", "mixed.csv", "--na", "unknown")[0] == 0
     assert "read the column as text: --nominal 'code'" in err
     assert run("matrix", "mixed.csv", "--nominal", "code")[0] == 0
     assert run("matrix", "mixed.csv", "--exclude", "code")[0] == 0

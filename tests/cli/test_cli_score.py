@@ -103,12 +103,12 @@ MICR = ["t.csv", "a", "b", "--statistic", "micr"]
         ),
         (
             ["mixed.csv", "a", "b"],
-            "column 'a', row 3: 'n.b.' is not a number; correct",
+            "column 'a', row 3: 'n.b.' is not a number; if it means",
         ),
         (["late.csv", "a", "b"], "column 'a', row 300001: 'oops' is not a number"),
         (
             ["dates.csv", "a", "b"],
-            "row 3: 'soon' is not a date; correct it, leave",
+            "row 3: 'soon' is not a date; if it means",
         ),
         (["quotes.csv", "a", "b"], "quotes.csv, row 1: a quotation mark"),
         ([*MICR, "--bounds", "zzz=0:1"], "--bounds zzz: no column of this name is scored as"),

@@ -7,6 +7,8 @@ must not use this; there the categories are given (``_columns.coded``).
 from __future__ import annotations
 
 import enum
+import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +26,13 @@ from dpmic.data._columns import (
     is_missing,
     plain_values,
 )
+from dpmic.data._text import DATE
 from dpmic.errors import InputError, safe_repr
+
+AS_TYPE = (
+    "give the column a date type (pandas.to_datetime) or, in a text file, write dates as 2024-05-31"
+)
+"""What to do about dates that are text."""
 
 NAMES = (str, bytes, enum.Enum)
 BOOLEAN_TYPES = (bool, np.bool_)
@@ -92,10 +100,13 @@ def no_variable(values: Any, name: str) -> str:
 
     if is_nominal(values):
         texts = [value for value in plain_values(values, name) if not is_missing(value)]
-        distinct = len(set(map(label, texts)))
-        if len(texts) > 2 and distinct == len(texts):
-            return "every text is different"
-        return f"{distinct:,} different texts" if distinct > MAX_CATEGORIES else ""
+        labels = set(map(label, texts))
+        distinct, different = len(labels), 2 < len(texts) == len(labels)
+        if not different and distinct <= MAX_CATEGORIES:
+            return ""
+        if _are_dates(labels):
+            return f"dates as text; {AS_TYPE}"
+        return "every text is different" if different else f"{distinct:,} different texts"
     if types.is_temporal(values.type):
         return ""
     numbers = column(values, name)
@@ -125,6 +136,11 @@ def is_nominal(values: Any) -> bool:
     return dtype in (nw.String, nw.Boolean, nw.Categorical) and not getattr(own, "ordered", False)
 
 
+def _are_dates(labels: Collection[str]) -> bool:
+    """Return whether all texts look like dates."""
+    return bool(labels) and all(map(DATE.match, labels))
+
+
 def _are_names(values: Any) -> bool:
     """Return whether all values are text, or all are booleans, apart from missing ones."""
     kinds = {type(value) for value in values if isinstance(value, str) or not is_missing(value)}
@@ -147,12 +163,18 @@ def _nominal(values: Any, name: str) -> Variable:
     boolean = set(labels) <= set(BOOLEANS)
     if boolean:
         labels = list(BOOLEANS)
+    column, dates = f"column {safe_repr(name)}", _are_dates(labels)
     if len(labels) > MAX_CATEGORIES:
         raise InputError(
-            f"column {safe_repr(name)}",
+            column,
             f"it has {len(labels):,} different texts, but a variable has at most {MAX_CATEGORIES}",
-            'leave it out, or merge rare values into a category such as "other"',
+            AS_TYPE
+            if dates
+            else 'leave it out, or merge rare values into a category such as "other"',
         )
+    if dates:
+        text = f"{column}: its dates are text, and so categories without an order; {AS_TYPE}"
+        warnings.warn(text, UserWarning, stacklevel=2)
     codes: dict[str | None, float] = {text: float(i) for i, text in enumerate(labels)}
     codes[None] = np.nan
     numbers = np.array([codes[text] for text in texts])
