@@ -212,3 +212,17 @@ def test_bounds_written_as_dates(run, tmp_path):
     assert dpmic.Score.from_json(out).bounds[1] == (19723, 20088)
     (tmp_path / "b.toml").write_text("[bounds]\nadmitted = [2024-01-01, 2024-12-31]\n")
     assert run(*micr, "--bounds-file", "b.toml", "--json")[1] == out
+
+
+def test_counts_are_written_as_people_write_them(run, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    assert "the table has 1 row: a score" in run("matrix", "one.csv")[2]
+    assert "1 record: a score needs" in run("score", "one.csv", "a", "b")[2]
+    lines = [f"{i * i % 13 if i else ''},{i % 5},{i % 7}" for i in range(1200)]
+    (tmp_path / "many.csv").write_text("\n".join(["a,b,c", *lines]))
+    _, out, err = run("matrix", "many.csv", "--target", "a", "--top", "1")
+    assert "1 of 3 columns has missing values" in err
+    assert "3 columns, 2 pairs, 1,200 rows" in out
+    assert "1 of 1,200 values is" in run("score", "many.csv", "a", "b", "--missing", "raise")[2]
+    _, out, _ = run("matrix", "many.csv", "--columns", "a,b")
+    assert "The strongest of all pairs, by mice (2 columns, 1 pair, 1,200 rows)" in out

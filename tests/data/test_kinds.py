@@ -15,8 +15,17 @@ from sweeps import sweep
 
 from dpmic import _validate
 from dpmic._validate import Categories
-from dpmic.data import Dialect, _reader, find_all, gaps, load, no_variable, pair, read_variables
-from dpmic.data._variables import is_nominal, variable
+from dpmic.data import (
+    Dialect,
+    _reader,
+    find_all,
+    gaps,
+    load,
+    pair,
+    read_variables,
+    without_identifiers,
+)
+from dpmic.data._variables import is_nominal, no_variable, variable
 from dpmic.errors import InputError, RefusedValueError
 
 WORDS = ["b", "a", "b", None]
@@ -180,7 +189,7 @@ def test_dates_as_text_are_noted(days):
     with pytest.warns(UserWarning, match="column 'day': its dates are text.*pandas.to_datetime"):
         read_variables(find_all(pa.table({"day": texts, "age": range(60)})))
     assert no_variable(pa.chunked_array([texts]), "day") == ""
-    assert no_variable(pa.chunked_array([texts[:28]]), "day").startswith("dates as text; give the")
+    assert no_variable(pa.chunked_array([texts[:28]]), "day").startswith("dates as text: give the")
 
 
 def test_too_many_dates_as_text_are_refused_with_a_remedy_that_works():
@@ -306,6 +315,17 @@ def pair_of_numbers(path, x, y):
 )
 def test_identifiers(values, reason):
     assert no_variable(pa.chunked_array([values]), "v") == reason
+
+
+def test_a_table_without_a_pair_says_what_was_left_out():
+    table = pa.table({"nr": [1, 2, 3], "name": ["a", "b", "c"], "age": [5, 5, 6]})
+    words = (
+        r"1 of 3 columns left: .*'nr' \(consecutive numbers\), 'name' \(every text is different\)"
+    )
+    with pytest.raises(InputError, match=words):
+        without_identifiers(table)
+    left, listed = without_identifiers(table, kept=[1])
+    assert (left.column_names, listed) == (["name", "age"], "'nr' (consecutive numbers)")
 
 
 def test_gaps_of_a_table():

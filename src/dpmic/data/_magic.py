@@ -7,8 +7,8 @@ import re
 FIRST = 512
 """The most bytes that are looked at."""
 
-CONTROL = r"[\0-\x08\x0e-\x1f]"
-"""Characters that text does not have."""
+CONTROL = r"[\0-\x08\x0e-\x1a\x1c-\x1f]"
+"""Characters that text does not have; an escape may colour a name."""
 
 EXPORT = "export the table from it as .csv"
 UNPACK = "unpack it first"

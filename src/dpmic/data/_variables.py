@@ -10,7 +10,7 @@ import enum
 import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from dpmic.data._columns import (
 )
 from dpmic.data._text import DATE
 from dpmic.errors import InputError, safe_repr
+
+if TYPE_CHECKING:
+    import pyarrow
 
 AS_TYPE = (
     "give the column a date type (pandas.to_datetime) or, in a text file, write dates as 2024-05-31"
@@ -105,13 +108,37 @@ def no_variable(values: Any, name: str) -> str:
         if not different and distinct <= MAX_CATEGORIES:
             return ""
         if _are_dates(labels):
-            return f"dates as text; {AS_TYPE}"
+            return f"dates as text: {AS_TYPE}"
         return "every text is different" if different else f"{distinct:,} different texts"
     if types.is_temporal(values.type):
         return ""
     numbers = column(values, name)
     consecutive = numbers.size > 2 and bool(np.all(np.diff(numbers) == 1))
     return "consecutive numbers" if consecutive else ""
+
+
+def without_identifiers(table: pyarrow.Table, kept: Collection[int] = ()) -> tuple[Any, str]:
+    """Leave out columns for which :func:`no_variable` has a reason, unless they are ``kept``.
+
+    Returns
+    -------
+    tuple
+        The table, and which columns were left out and why, if any.
+    """
+    reasons = {
+        name: reason
+        for at, name in enumerate(table.column_names)
+        if at not in kept and (reason := no_variable(table[at], name))
+    }
+    left = table.drop_columns(list(reasons))
+    listed = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
+    if reasons and left.num_columns < 2:
+        raise InputError(
+            f"{left.num_columns} of {table.num_columns} columns left",
+            f"a pair needs two columns, and these were left out: {listed}",
+            "keep one by dpmic matrix --include NAME, or add columns",
+        )
+    return left, listed
 
 
 def is_nominal(values: Any) -> bool:
