@@ -192,6 +192,13 @@ def test_dates_as_text_are_noted(days):
     assert no_variable(pa.chunked_array([texts[:28]]), "day").startswith("dates as text: give the")
 
 
+@sweep("names", ["12-34-5678", "10.0.{}", "0.1.2024", "A1", "31.12.3024", "2024"])
+def test_other_texts_are_not_dates(names):
+    texts = [names.format(i % 9) for i in range(60)]
+    variable(texts, "v")  # a warning would be an error
+    assert "dates" not in no_variable(pa.chunked_array([texts[:1] * 3]), "v")
+
+
 def test_too_many_dates_as_text_are_refused_with_a_remedy_that_works():
     days = [f"{2000 + i // 12}-{i % 12 + 1:02}-01" for i in range(120)]
     assert no_variable(pa.chunked_array([days * 2]), "day").startswith("dates as text")

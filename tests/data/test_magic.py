@@ -9,6 +9,7 @@ from pyarrow import feather, parquet
 from sweeps import sweep
 
 from dpmic.data import Dialect, Uploaded, header, load
+from dpmic.data._streams import attempted, damaged
 from dpmic.errors import InputError
 
 SECRET = b"Patient,Diagnose\n"
@@ -75,6 +76,15 @@ def test_a_file_that_ends_too_early_is_not_complete(tmp_path, ending):
     assert "it cannot be read" in _refused(str(path), True)
     path.write_bytes(b"")
     assert "it is empty; check the name" in _refused(str(path), True)
+
+
+def test_too_little_memory_is_not_damage():
+    def exhausted():
+        raise pa.ArrowMemoryError("malloc of size 4321 failed")
+
+    with pytest.raises(InputError, match="there is not enough memory; close other") as no:
+        attempted(exhausted, *damaged("visits.parquet", ".parquet"))
+    assert "4321" not in str(no.value)
 
 
 def test_in_a_folder_private_errors_name_no_file(tmp_path):

@@ -14,7 +14,7 @@ EXPORT = "export the table from it as .csv"
 UNPACK = "unpack it first"
 WEB = "a web page", "download the table itself"
 JSON = "JSON", "convert it to .csv"
-KNOWN: dict[bytes, tuple[str, ...]] = {
+BEGINNINGS: dict[bytes, tuple[str, ...]] = {
     b"PAR1\x15": ("a Parquet file", "rename it to .parquet", ".parquet"),
     b"ARROW1\0": ("an Arrow file", "rename it to .arrow", ".arrow", ".feather"),
     b"FEA1": ("an old Feather file", "save it as .parquet"),
@@ -66,7 +66,7 @@ def refusal(begin: bytes, ending: str = "") -> tuple[str, str] | None:
     True
     """
     named = f"but its name ends in {ending}" if ending else "not a text table"
-    for start, (what, remedy, *right) in KNOWN.items():
+    for start, (what, remedy, *right) in BEGINNINGS.items():
         if begin.startswith(start):
             fits = ending.endswith(tuple(right))
             return None if fits else (f"it is {what}, {named}", remedy)

@@ -18,8 +18,9 @@ from dpmic.errors import RefusedValueError, safe_repr
 BOOLEANS = ("false", "true")
 LONG_INTEGER = r"^[+-]?0*[1-9]\d{15,}$"
 DIGITS = len(str(LARGEST_EXACT))
-NUMERIC = r"\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./]\d{2,4}"
-DATE = re.compile(rf"({NUMERIC}|\d\d?[-. ]+[^\W\d]{{3,9}}[-. ]+\d{{2,4}})(?=$|[ T])")
+PART, YEAR = r"(0?[1-9]|[12]\d|3[01])", r"((19|20)?\d\d)"
+BETWEEN = rf"([-./]{PART}[-./]|[-. ]+[^\W\d]{{3,9}}[-. ]+)"
+DATE = re.compile(rf"(\d{{4}}[-./]{PART}[-./]{PART}|{PART}{BETWEEN}{YEAR})(?=$|[ T])")
 """What looks like a date, also in formats that are not read."""
 
 AS_DATES = "write dates as 2024-05-31 or 31.05.2024"

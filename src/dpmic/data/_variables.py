@@ -190,17 +190,16 @@ def _nominal(values: Any, name: str) -> Variable:
     boolean = set(labels) <= set(BOOLEANS)
     if boolean:
         labels = list(BOOLEANS)
-    column, dates = f"column {safe_repr(name)}", _are_dates(labels)
+    what, dates = f"column {safe_repr(name)}", _are_dates(labels)
+    other = 'leave it out, or merge rare values into a category such as "other"'
     if len(labels) > MAX_CATEGORIES:
         raise InputError(
-            column,
+            what,
             f"it has {len(labels):,} different texts, but a variable has at most {MAX_CATEGORIES}",
-            AS_TYPE
-            if dates
-            else 'leave it out, or merge rare values into a category such as "other"',
+            AS_TYPE if dates else other,
         )
     if dates:
-        text = f"{column}: its dates are text, and so categories without an order; {AS_TYPE}"
+        text = f"{what}: its dates are text, and so categories without an order; {AS_TYPE}"
         warnings.warn(text, UserWarning, stacklevel=2)
     codes: dict[str | None, float] = {text: float(i) for i, text in enumerate(labels)}
     codes[None] = np.nan
