@@ -28,6 +28,17 @@ JOINERS = "\u200c\u200d"
 """Format characters that some languages need; all others are escaped, since they reorder text."""
 
 
+def plural(count: int, noun: str) -> str:
+    """Write how many there are.
+
+    Examples
+    --------
+    >>> plural(1, "pair"), plural(1200, "pair")
+    ('1 pair', '1,200 pairs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def format_ceil(value: float, digits: int = 6) -> str:
     """Round a number up to some significant digits."""
     text = f"{value:.{digits}g}"

@@ -384,16 +384,16 @@ def domain(value: object, name: str) -> Domain:
     return interval(value, name)
 
 
-def bounds(value: object) -> Bounds:
+def bounds(value: object, names: Sequence[str] = ("x", "y")) -> Bounds:
     """Return the rectangle ((x0, x1), (y0, y1)) on which grids of equal width are drawn."""
-    x, y = _axes(value)
-    return interval(x, "x"), interval(y, "y")
+    x, y = map(interval, _axes(value), names)
+    return x, y
 
 
-def domains(value: object) -> tuple[Domain, Domain]:
+def domains(value: object, names: Sequence[str] = ("x", "y")) -> tuple[Domain, Domain]:
     """Return the possible ranges of two columns from ``bounds`` like ((0, 120), ["a", "b"])."""
-    x, y = _axes(value)
-    return domain(x, "x"), domain(y, "y")
+    x, y = map(domain, _axes(value), names)
+    return x, y
 
 
 def _axes(value: object) -> tuple[object, object]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._format import plural
 from dpmic._validate import Categories
 from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.all_pairs.work import Side, Work
@@ -311,7 +312,9 @@ def _read(source: Source, missing: Missing) -> tuple[Variable, ...]:
     n = columns[0].values.size
     if n < LEAST_RECORDS:
         raise InputError(
-            f"X has {n} rows", f"a score needs at least {LEAST_RECORDS} records", "pass more data"
+            f"X has {plural(n, 'row')}",
+            f"a score needs at least {LEAST_RECORDS} records",
+            "pass more data",
         )
     return columns
 

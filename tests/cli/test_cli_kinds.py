@@ -180,15 +180,18 @@ def test_a_network_of_what_is_significant(run, tmp_path):
 def test_slashes_stay_text(run, visits):
     days = [f"{i % 12 + 1:02}/{i % 28 + 1:02}/2024" for i in range(N)]
     visits.assign(day=days)[["age", "code", "day"]].to_csv("slashes.csv", index=False)
-    _, out, _ = run("score", "slashes.csv", "age", "day", "--json")
+    _, out, err = run("score", "slashes.csv", "age", "day", "--json")
     assert "/" in json.loads(out)["grid"]["y"][0]
+    assert "note: column 'day': its dates are text, and so categories without an order" in err
 
 
 def test_a_mixture_is_refused_and_a_remedy_works(run, visits):
     visits.assign(code=[*visits["code"][:-1], "unknown"]).to_csv("mixed.csv", index=False)
     code, _, err = run("matrix", "mixed.csv")
     assert code == 2
-    assert "column 'code', row 90: 'unknown' is not a number" in err
+    assert "column 'code', row 90: 'unknown' is not a number; if it means a missing" in err
+    assert "pass --na unknown; otherwise correct it, or read" in err
+    assert run("matrix", "mixed.csv", "--na", "unknown")[0] == 0
     assert "read the column as text: --nominal 'code'" in err
     assert run("matrix", "mixed.csv", "--nominal", "code")[0] == 0
     assert run("matrix", "mixed.csv", "--exclude", "code")[0] == 0
@@ -209,3 +212,17 @@ def test_bounds_written_as_dates(run, tmp_path):
     assert dpmic.Score.from_json(out).bounds[1] == (19723, 20088)
     (tmp_path / "b.toml").write_text("[bounds]\nadmitted = [2024-01-01, 2024-12-31]\n")
     assert run(*micr, "--bounds-file", "b.toml", "--json")[1] == out
+
+
+def test_counts_are_written_as_people_write_them(run, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    assert "the table has 1 row: a score" in run("matrix", "one.csv")[2]
+    assert "1 record: a score needs" in run("score", "one.csv", "a", "b")[2]
+    lines = [f"{i * i % 13 if i else ''},{i % 5},{i % 7}" for i in range(1200)]
+    (tmp_path / "many.csv").write_text("\n".join(["a,b,c", *lines]))
+    _, out, err = run("matrix", "many.csv", "--target", "a", "--top", "1")
+    assert "1 of 3 columns has missing values" in err
+    assert "3 columns, 2 pairs, 1,200 rows" in out
+    assert "1 of 1,200 values is" in run("score", "many.csv", "a", "b", "--missing", "raise")[2]
+    _, out, _ = run("matrix", "many.csv", "--columns", "a,b")
+    assert "The strongest of all pairs, by mice (2 columns, 1 pair, 1,200 rows)" in out

@@ -131,6 +131,7 @@ def at_a_terminal(command, answer, wait_for):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.skipif(os.name == "nt", reason="POSIX terminals")
 @pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0), (b"\x03", 130)])
 def test_somebody_is_asked_at_a_terminal(people, answer, code):

@@ -18,8 +18,8 @@ REFUSED = {
     "header.csv": ("it has no rows", "it has no rows"),
     "ragged.csv": ("row 4: a record has more or fewer", "a record has more or"),
     "binary.csv": ("it is not a text file", "it is not a text file"),
-    "truncated.csv.gz": ("Compressed file ended", "it cannot be read"),
-    "truncated.csv.zst": ("Truncated compressed stream", "it cannot be read"),
+    "truncated.csv.gz": ("not a complete and valid .csv.gz file", "it cannot be read"),
+    "truncated.csv.zst": ("not a complete and valid .csv.zst file", "it cannot be read"),
     "thousands.csv": (
         "'stay': '1,234' could mean 1.234 or 1234; pass --decimal ','",
         "--decimal ','",
@@ -30,8 +30,8 @@ REFUSED = {
     "not_a_number.csv": ("'age', row 6: 'forty-five'", "column 'age': it has"),
     "excel_two_sheets.xlsx": ("sheets: 'notes', 'visits'; say which: pass --sheet", "--sheet NAME"),
     "excel_empty.xlsx": ("the sheet is empty; check which sheet", "the sheet is empty"),
-    "excel_truncated.xlsx": ("invalid Zip archive", "it cannot be read"),
-    "spss_truncated.sav": ("Unable to read from file; check that it is a", "it cannot be read"),
+    "excel_truncated.xlsx": ("not a complete and valid .xlsx file", "it cannot be read"),
+    "spss_truncated.sav": ("not a complete and valid .sav file", "it cannot be read"),
 }
 SPENDING = ("--epsilon", "1", "--one-row-per-person", "--yes", "--allow-noisy")
 BOUNDS = ("--bounds", "age=0:120", "--bounds", "stay=0:60")

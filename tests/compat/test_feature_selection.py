@@ -250,10 +250,10 @@ def with_value(value):
 @sweep(
     ("X", "message"),
     [
-        (with_value(np.nan), r"X\[:, 1\]: 1 of 10 values are missing, .*row 5; replace"),
+        (with_value(np.nan), r"X\[:, 1\]: 1 of 10 values is missing, .*row 5; replace"),
         (with_value(np.inf), r"X\[:, 1\]\[4\] = inf: infinite .*; replace such values"),
-        (with_value(np.nan).tolist(), r"X\[:, 1\]: 1 of 10 values are missing"),
-        (pd.DataFrame(with_value(np.nan), columns=["a", "b", "c"]), "b: 1 of 10 values are mis"),
+        (with_value(np.nan).tolist(), r"X\[:, 1\]: 1 of 10 values is missing"),
+        (pd.DataFrame(with_value(np.nan), columns=["a", "b", "c"]), "b: 1 of 10 values is mis"),
         (np.ma.masked_invalid(with_value(np.nan)), r"X\[:, 0\] is a masked array.*; replace such"),
         (scipy.sparse.csr_matrix(with_value(0)), "X has type csr_matrix: .*sparse.*toarray"),
         (scipy.sparse.csc_array(with_value(0)), "X has type csc_array: "),
@@ -279,7 +279,7 @@ def test_tables_that_cannot_be_scored(score, X, message):
 @sweep(
     ("y", "message"),
     [
-        ([1.0] * 9 + [math.nan], "y: 1 of 10 values are missing"),
+        ([1.0] * 9 + [math.nan], "y: 1 of 10 values is missing"),
         ([1.0] * 9 + [math.inf], r"y\[9\] = inf"),
         (["a"] * 10, "text is not a number"),
         (np.zeros((10, 2)), "y has 2 columns: y has one value per record"),
@@ -445,7 +445,7 @@ def test_options_of_tests_outside_their_range(test, options, message):
 
 @TESTS
 def test_tests_refuse_what_scores_refuse(test):
-    with pytest.raises(dpmic.InputError, match=r"X\[:, 1\]: 1 of 10 values are missing"):
+    with pytest.raises(dpmic.InputError, match=r"X\[:, 1\]: 1 of 10 values is missing"):
         test(with_value(np.nan), [0, 1] * 5)
     with pytest.raises(dpmic.InputError, match="differ in length: 9 and 10"):
         test(np.zeros((9, 2)), [0, 1] * 5)

@@ -304,7 +304,7 @@ def test_what_is_in_no_encoding_is_refused_with_its_row(write):
 
 def test_utf_16_without_a_mark_must_be_said(write):
     path = write("x;y\n1;2\n", encoding="utf-16-le")
-    with pytest.raises(InputError, match="zero bytes; if it is UTF-16 .*encoding='utf-16-le'"):
+    with pytest.raises(InputError, match="zero bytes; if it is UTF-16, .*encoding='utf-16-le'"):
         columns(path)
     assert columns(path, Dialect(encoding="utf-16-le")) == [[1], [2]]
 

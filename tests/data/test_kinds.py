@@ -3,6 +3,7 @@
 import datetime
 import enum
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,21 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from sweeps import sweep
 
 from dpmic import _validate
 from dpmic._validate import Categories
-from dpmic.data import _reader, find_all, gaps, load, no_variable, pair, read_variables
-from dpmic.data._variables import is_nominal, variable
+from dpmic.data import (
+    Dialect,
+    _reader,
+    find_all,
+    gaps,
+    load,
+    pair,
+    read_variables,
+    without_identifiers,
+)
+from dpmic.data._variables import is_nominal, no_variable, variable
 from dpmic.errors import InputError, RefusedValueError
 
 WORDS = ["b", "a", "b", None]
@@ -148,8 +159,52 @@ def test_mixtures_are_refused_with_their_row(tmp_path):
         path.write_text("\n".join(["v", *values]) + "\n")
         with pytest.raises(RefusedValueError, match=words) as refused:
             load(str(path), typed=True)
-        assert "--nominal 'v'" in refused.value.remedy
+        assert "--nominal 'v'" in refused.value.remedy or "write dates as" in refused.value.remedy
         assert load(str(path), typed=True, labels=["v"])["v"].to_pylist() == values
+
+
+def test_remedies_fit_the_value_and_work(tmp_path):
+    path = tmp_path / "t.csv"
+    for values, remedy in (
+        (["12", "unbekannt"], "if it means a missing value, pass .*Dialect.na='unbekannt'"),
+        (["2024-01-01", "unbekannt"], "if it means a missing value, pass .*na='unbekannt'"),
+        (["1", "1.234.567"], "write numbers without separators of thousands, such as 1000.5"),
+        (["1 234", "1\u202f234"], "write numbers without separators of thousands"),
+        (["1'234,5"], "write numbers without separators of thousands"),
+        (["2024-01-01", "01/13/2024"], "write dates as 2024-05-31 or 31.05.2024"),
+        (["2024-01-01", "13-Jan-2024"], "write dates as 2024-05-31 or 31.05.2024"),
+    ):
+        path.write_text("\n".join(["v;w", *(f"{value};1" for value in values)]) + "\n")
+        with pytest.raises(RefusedValueError) as refused:
+            load(str(path), typed=True)
+        assert re.match(remedy, refused.value.remedy), refused.value
+        if "na=" in remedy:
+            table = load(str(path), typed=True, dialect=Dialect(na="unbekannt"))
+            assert table["v"].null_count == 1
+
+
+@sweep("days", ["2024-01-{:02}", "{:02}/01/2024", "{:02}.01.24", "{:02}-Jan-2024", "{:02} May 24"])
+def test_dates_as_text_are_noted(days):
+    texts = [days.format(i % 28 + 1) for i in range(60)]
+    with pytest.warns(UserWarning, match="column 'day': its dates are text.*pandas.to_datetime"):
+        read_variables(find_all(pa.table({"day": texts, "age": range(60)})))
+    assert no_variable(pa.chunked_array([texts]), "day") == ""
+    assert no_variable(pa.chunked_array([texts[:28]]), "day").startswith("dates as text: give the")
+
+
+@sweep("names", ["12-34-5678", "10.0.{}", "0.1.2024", "A1", "31.12.3024", "2024"])
+def test_other_texts_are_not_dates(names):
+    texts = [names.format(i % 9) for i in range(60)]
+    variable(texts, "v")  # a warning would be an error
+    assert "dates" not in no_variable(pa.chunked_array([texts[:1] * 3]), "v")
+
+
+def test_too_many_dates_as_text_are_refused_with_a_remedy_that_works():
+    days = [f"{2000 + i // 12}-{i % 12 + 1:02}-01" for i in range(120)]
+    assert no_variable(pa.chunked_array([days * 2]), "day").startswith("dates as text")
+    with pytest.raises(InputError, match="120 different texts.*; give the column a date type"):
+        pair(days, range(120))
+    assert pair(np.array(days, "datetime64[D]"), range(120)).categories == (None, None)
 
 
 def test_true_and_false_among_other_texts_are_texts(tmp_path):
@@ -267,6 +322,17 @@ def pair_of_numbers(path, x, y):
 )
 def test_identifiers(values, reason):
     assert no_variable(pa.chunked_array([values]), "v") == reason
+
+
+def test_a_table_without_a_pair_says_what_was_left_out():
+    table = pa.table({"nr": [1, 2, 3], "name": ["a", "b", "c"], "age": [5, 5, 6]})
+    words = (
+        r"1 of 3 columns left: .*'nr' \(consecutive numbers\), 'name' \(every text is different\)"
+    )
+    with pytest.raises(InputError, match=words):
+        without_identifiers(table)
+    left, listed = without_identifiers(table, kept=[1])
+    assert (left.column_names, listed) == (["name", "age"], "'nr' (consecutive numbers)")
 
 
 def test_gaps_of_a_table():

@@ -114,7 +114,7 @@ def test_a_broken_file_is_refused_as_if_it_were_loaded(monkeypatch, tmp_path):
     monkeypatch.setattr(_inputs, "IN_MEMORY", -1)
     monkeypatch.setattr(_inputs, "PAIR", 0)
     ends = dict.fromkeys(("a", "b"), (0, 1))
-    (tmp_path / "t.parquet").write_text("secret")
+    (tmp_path / "t.parquet").write_text("PAR1\x15secret")
     with pytest.raises(dpmic.InputError, match=r"t\.parquet: it cannot be read;") as refused:
         _inputs.private(str(tmp_path / "t.parquet"), ends, Terms(epsilon=1))
     assert "secret" not in str(refused.value)

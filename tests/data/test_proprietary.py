@@ -207,7 +207,7 @@ def test_several_files_have_the_columns_of_the_first(write, tmp_path):
 def test_broken_files_are_named_and_privately_not_quoted(tmp_path):
     for ending in ("sav", "dta", "xpt", "sas7bdat"):
         path = tmp_path / f"t.{ending}"
-        path.write_bytes(b"secret" * 100)
+        path.write_bytes(b"\0secret" * 100)
         with pytest.raises(UnreadableError, match=rf"t\.{ending}: .*complete and valid \.{ending}"):
             load(str(path), ["x"])
         with pytest.raises(InputError, match="it cannot be read; check that it is a valid file"):

@@ -123,6 +123,16 @@ def test_bounds(bounds, words):
         dpmic.micr(X, Y, bounds=bounds)
 
 
+def test_bounds_are_named_by_their_columns(tmp_path):
+    frame = pa.table({"age": X, "stay": Y})
+    csv.write_csv(frame, tmp_path / "t.csv")
+    for bounds in ({"age": (0, 1), "stay": (1, 0)}, ((0, 1), (1, 0))):
+        for statistic in (dpmic.micr, dpmic.micc):
+            for data in (frame, tmp_path / "t.csv"):
+                with pytest.raises(dpmic.ParameterError, match=r"bounds of stay = \(1, 0\)"):
+                    statistic("age", "stay", data=data, bounds=bounds)
+
+
 def test_bounds_may_be_arrays():
     assert dpmic.micr(X, Y, bounds=np.array(BOX)) == dpmic.micr(X, Y, bounds=BOX)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._format import plural
 from dpmic._progress import counting
 from dpmic._validate import Categories, Domain, Master
 from dpmic.all_pairs._checkpoint import Checkpoint, begun
@@ -232,7 +233,7 @@ def cross(
     one, other = (_read(source, domains, missing) for source, domains in found)
     if one.n != other.n:
         raise InputError(
-            f"the left table has {one.n} rows and the right one {other.n}",
+            f"the left table has {plural(one.n, 'row')} and the right one {other.n:,}",
             "each record must be a row of both",
             "pass tables with the same records",
         )
@@ -364,7 +365,7 @@ def _read(source: Source, domains: Domains, missing: Missing) -> Side:
     n = columns[0].values.size
     if n < LEAST_RECORDS:
         raise InputError(
-            f"the table has {n} rows",
+            f"the table has {plural(n, 'row')}",
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )

@@ -9,17 +9,17 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from dpmic._format import format_chance
+from dpmic._format import format_chance, plural
 from dpmic.all_pairs.pairwise import pairwise
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
 from dpmic.app._publishing import progress
 from dpmic.app._session import Session, for_a_terminal, identity
 from dpmic.app._task import Task
-from dpmic.data import load, no_variable, pair
+from dpmic.data import load, pair, without_identifiers
 from dpmic.errors import InputError, safe_repr
 from dpmic.report import page
-from dpmic.report.markup import Cell, Column, decimals, paragraphs, plural, shorten, table, text
+from dpmic.report.markup import Cell, Column, decimals, paragraphs, shorten, table, text
 from dpmic.report.markup import pair as named
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
@@ -74,14 +74,7 @@ def begin(session: Session) -> None:
         def reading(done: int, total: int | None) -> None:
             task.tell("bytes read", done, total)
 
-        whole = load(source, typed=True, tell=reading)
-        reasons = {
-            name: reason
-            for place, name in enumerate(whole.column_names)
-            if (reason := no_variable(whole[place], name))
-        }
-        said = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
-        kept = whole.drop_columns(list(reasons))
+        kept, said = without_identifiers(load(source, typed=True, tell=reading))
         scores = Scores(pairwise(kept, missing="drop"), kept, said)
         session.seen.add(known)
         return scores

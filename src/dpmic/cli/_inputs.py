@@ -71,18 +71,13 @@ def variables(
 
 def only_variables(table: pyarrow.Table, include: Sequence[str] | None) -> pyarrow.Table:
     """Leave out columns that look like identifiers, with a note; keep included ones."""
-    from dpmic.data import no_variable, position
+    from dpmic.data import position, without_identifiers
 
     kept = {position(name, tuple(table.column_names), "--include") for name in include or ()}
-    reasons = {
-        name: reason
-        for at, name in enumerate(table.column_names)
-        if at not in kept and (reason := no_variable(table[at], name))
-    }
-    if reasons:
-        listed = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
+    left, listed = without_identifiers(table, kept)
+    if listed:
         note(f"left out: {listed}; --include NAME keeps a column")
-    return table.drop_columns(list(reasons))
+    return left
 
 
 def complete(
@@ -128,8 +123,9 @@ def _gaps_noted(table: pyarrow.Table) -> bool:
         note(f"left out {n - some:,} of {n:,} records, which lack a value")
     else:
         note(
-            f"{sum(lacking)} of {len(lacking)} columns have missing values; each pair uses the "
-            f"records with both values ({some:,} of {n:,} records are complete)"
+            f"{sum(lacking)} of {len(lacking)} columns {'has' if sum(lacking) == 1 else 'have'} "
+            "missing values; each pair uses the records with both values "
+            f"({some:,} of {n:,} records are complete)"
         )
     return True
 

@@ -31,7 +31,7 @@ from dpmic.data._tables import (
     with_domains,
     with_format,
 )
-from dpmic.data._variables import Variable, gaps, no_variable
+from dpmic.data._variables import Variable, gaps, without_identifiers
 
 __all__ = [
     "LEAST_RECORDS",
@@ -58,7 +58,6 @@ __all__ = [
     "header",
     "is_table",
     "load",
-    "no_variable",
     "open_file",
     "pair",
     "position",
@@ -70,6 +69,7 @@ __all__ = [
     "stream",
     "with_domains",
     "with_format",
+    "without_identifiers",
 ]
 
 ENGINES = (DuckDBRows, PolarsRows, SparkRows, DaskRows, Batches)

@@ -212,6 +212,23 @@ def encoding_of(begin: bytes, *, public: bool) -> str:
     return LATIN if beyond == {True} and _decodes(begin, LATIN) else PLAIN
 
 
+def utf_16_of(begin: bytes) -> str | None:
+    """Return the kind of UTF-16 that a text may be in; there every other byte is mostly zero.
+
+    Examples
+    --------
+    >>> utf_16_of("age,stay".encode("utf-16-be")), utf_16_of(bytes(8))
+    ('utf-16-be', None)
+    """
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = begin[::2].count(0), begin[1::2].count(0)
+    if even and odd:
+        return None
+    most = max(even, odd) > len(begin) / 4
+    return ("utf-16-be" if even else "utf-16-le") if most else None
+
+
 def is_escaped(text: str) -> bool:
     """Return whether a text contains bytes that could not be decoded."""
     return any("\udc80" <= character <= "\udcff" for character in text)

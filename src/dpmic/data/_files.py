@@ -12,7 +12,7 @@ from dpmic.data._dialect import Dialect
 from dpmic.data._kinds import Dates, Kind
 from dpmic.data._proprietary import Sheet
 from dpmic.data._reader import Text
-from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded
+from dpmic.data._streams import ROWS, Batch, Damage, LocalStream, attempted, damaged, guarded
 from dpmic.data._tables import Unlisted
 from dpmic.data._text import Numbers, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
@@ -25,7 +25,8 @@ BUFFER = 2**18
 class TextFile:
     """The place and the format of a text file; ``folders`` are columns given by folder names.
 
-    ``usual`` is the separator if the header shows none; ``reader`` is the class that reads it.
+    ``usual`` is the separator if the header shows none; ``reader`` is the class that reads it. A
+    file that another library opens has no ``kind``, and its errors have that library's words.
     """
 
     place: str
@@ -35,11 +36,14 @@ class TextFile:
     size: int | None = None
     usual: str = ","
     reader: type[Text] | type[Sheet] = Text
+    kind: str = ""
 
     @property
-    def context(self) -> tuple[str, str]:
-        """For errors: a name, and a remedy."""
-        return self.place, "check that the file is complete and valid"
+    def context(self) -> Damage:
+        """What errors of a library mean."""
+        if self.kind:
+            return damaged(self.place, self.kind)
+        return self.place, "check that the file is complete and valid", ""
 
 
 @dataclass(eq=False, repr=False)
@@ -200,8 +204,8 @@ class Files(LocalStream):
         """Return the number of rows; Parquet and Arrow files are not read for it."""
         fragments = self._fragments()
         if fragments is None:
-            return int(attempted(self._dataset.count_rows, *_error_context(None)))
-        return sum(attempted(partial(_count, each), *_error_context(each)) for each in fragments)
+            return int(attempted(self._dataset.count_rows, *self._context(None)))
+        return sum(attempted(partial(_count, each), *self._context(each)) for each in fragments)
 
     def _fragments(self) -> Iterator[Any] | None:
         """Yield files; pyarrow cannot list those of a dataset with a filter."""
@@ -221,7 +225,7 @@ class Files(LocalStream):
         done = 0
         for fragment in fragments:
             self._check(fragment, columns)
-            for batch in guarded(self._read(fragment, columns), *_error_context(fragment)):
+            for batch in guarded(self._read(fragment, columns), *self._context(fragment)):
                 done += len(batch)
                 self.tell(done, self.expected)
                 yield Batch(_with_folders(batch, fragment, numbers), _place(fragment))
@@ -246,13 +250,22 @@ class Files(LocalStream):
         scanner = self._dataset.scanner(
             columns=_projection(columns), batch_size=ROWS, batch_readahead=2, fragment_readahead=1
         )
-        for tagged in guarded(scanner.scan_batches(), *_error_context(None)):
+        for tagged in guarded(scanner.scan_batches(), *self._context(None)):
             self._check(tagged.fragment, columns)
             yield Batch(tagged.record_batch, _place(tagged.fragment))
 
+    def _context(self, fragment: Any) -> Damage:
+        """Return what to say if pyarrow fails; files of a caller's dataset may be elsewhere."""
+        place = _place(fragment)
+        if place is None:
+            return "a pyarrow dataset", "check its files", ""
+        kind = f".{fragment.format.default_extname}"
+        elsewhere = place, f"check that it is a complete and valid {kind} file", ""
+        return damaged(place, kind) if self._own else elsewhere
+
     def _check(self, fragment: Any, columns: Sequence[str]) -> None:
         """Refuse a file that lacks a wanted column, or has another type in it."""
-        found = attempted(lambda: fragment.physical_schema, *_error_context(fragment))
+        found = attempted(lambda: fragment.physical_schema, *self._context(fragment))
         folders = folders_of(fragment)
         for name in columns:
             if name in folders:
@@ -369,11 +382,3 @@ def folders_of(fragment: Any) -> dict[str, Any]:
 
 def _place(fragment: Any) -> str | None:
     return getattr(fragment, "path", None) or None
-
-
-def _error_context(fragment: Any) -> tuple[str, str]:
-    """Return a name and a remedy for errors."""
-    place = _place(fragment)
-    if place is None:
-        return "a pyarrow dataset", "check its files"
-    return place, f"check that it is a complete and valid {fragment.format.default_extname} file"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, ClassVar
 
 from dpmic._validate import moment
 from dpmic.data._arrow import words
 from dpmic.data._dialect import GAPS
-from dpmic.data._text import BOOLEANS, Cast, Numbers, cast_numbers, is_value, trimmed, without
+from dpmic.data._text import (
+    AS_DATES,
+    BOOLEANS,
+    GROUPED,
+    Cast,
+    Numbers,
+    cast_numbers,
+    is_value,
+    trimmed,
+    without,
+)
 from dpmic.errors import RefusedValueError, safe_repr
-
-THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?")
-AS_DATES = "write dates as 2024-05-31 or 31.05.2024"
 
 
 def cast_dates(texts: Any, _decimal: str = ".") -> Any:
@@ -53,7 +59,7 @@ def cast_booleans(texts: Any, _decimal: str = ".") -> Any:
 def _is_number(text: str) -> bool:
     """Return whether a text is a number, perhaps with separators of thousands."""
     plain = is_value(text) and text.lower() not in BOOLEANS
-    return plain or THOUSANDS.fullmatch(text) is not None
+    return plain or GROUPED.fullmatch(text) is not None
 
 
 class Dates(Numbers):
@@ -100,8 +106,5 @@ class Kind(Numbers):
             return
         kind = self._kind or ("numbers" if numbers else "dates")
         other = {"dates": "not a date", "booleans": "not true or false"}.get(kind, "not a number")
-        remedy = (
-            "correct it, leave it empty if the value is missing, or read the column as text: "
-            f"--nominal {safe_repr(self.name)}"
-        )
-        self._refuse_first(texts, place, before, kind, other, remedy)
+        otherwise = f"correct it, or read the column as text: --nominal {safe_repr(self.name)}"
+        self._refuse_first(texts, place, before, kind, other, otherwise)

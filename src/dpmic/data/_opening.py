@@ -18,9 +18,10 @@ from dpmic.data._columns import PLACEHOLDERS
 from dpmic.data._dialect import Dialect
 from dpmic.data._files import Files, TextFile, TextFiles, converter, folders_of, holds_text
 from dpmic.data._kinds import Dates
+from dpmic.data._magic import FIRST, refusal
 from dpmic.data._proprietary import READERS, Sheet, StatisticalFiles, workbook
 from dpmic.data._reader import STDIN
-from dpmic.data._streams import LocalStream, Tell, attempted
+from dpmic.data._streams import LocalStream, Tell, attempted, damaged
 from dpmic.data._tables import position, with_format
 from dpmic.data._text import without
 from dpmic.errors import InputError, UnreadableError
@@ -35,6 +36,7 @@ TEXTS = {
 }
 """Text files, compressed or not, and the separator of each if its header shows none."""
 
+PLAIN_TEXTS = [ending for ending in TEXTS if not ending.endswith((".gz", ".zst"))]
 EXCEL = ".xlsx"
 ENDINGS = (*TEXTS, EXCEL, *READERS, ".parquet", ".feather", ".arrow")
 KNOWN = f".csv, .tsv or .txt (also with .gz or .zst), {', '.join(ENDINGS[len(TEXTS) :])}"
@@ -44,6 +46,8 @@ UNDERSTOOD = {
     **dict.fromkeys(READERS, ("encoding",)),
 }
 """Options that describe the format of a file."""
+
+SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 
 PLAINLY = Dialect()
 NO_FOLDER = "__HIVE_DEFAULT_PARTITION__"
@@ -66,8 +70,10 @@ class Uploaded:
                 self.name, reason, f"give the path of the file instead, or use {', '.join(TEXTS)}"
             )
         dialect.refuse_all_but(UNDERSTOOD[".csv"], "text")
+        if kind not in PLAIN_TEXTS and (why := refusal(self.content[:FIRST], kind)):
+            raise InputError(self.name, *why)
         opened = partial(_open_text, self.name, self.content)
-        return TextFile(self.name, opened, dialect, usual=TEXTS[kind])
+        return TextFile(self.name, opened, dialect, usual=TEXTS[kind], kind=kind)
 
     def __str__(self) -> str:
         return self.name
@@ -293,6 +299,9 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
         )
     (kind,) = kinds
     dialect.refuse_all_but(UNDERSTOOD.get(kind, ()), kind)
+    if kind not in PLAIN_TEXTS:
+        unnamed = _mixed(paths[0]) if private and files != paths else None
+        _refuse_other_kinds(files, kind, unnamed)
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
     if kind in TEXTS or kind == EXCEL:
         texts = [_text_file(file, kind, folder, dialect) for file in files]
@@ -304,15 +313,14 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
     from pyarrow.fs import LocalFileSystem
 
     form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
-    remedy = f"check that it is a complete and valid {kind} file"
-    attempted(lambda: form.inspect(files[0], LocalFileSystem()), files[0], remedy)
+    attempted(lambda: form.inspect(files[0], LocalFileSystem()), *damaged(files[0], kind))
     named = {}
     if folder is not None:
         # As text: if all names had to fit one type, one record could change what others are.
         keys = dict.fromkeys(key for file in files for key in _folders(file, folder))
         texts = ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
         named = {"partitioning": texts, "partition_base_dir": folder}
-    found = attempted(lambda: ds.dataset(files, format=form, **named), paths[0], remedy)
+    found = attempted(lambda: ds.dataset(files, format=form, **named), *damaged(paths[0], kind))
     told = {name: value for name, value in options.items() if name not in ("public", "note")}
     return Files(found, own=partial(converter, **told))
 
@@ -323,14 +331,32 @@ def _ending(path: str) -> str:
     return next((known for known in ENDINGS if name.endswith(known)), os.path.splitext(name)[1])
 
 
+def _refuse_other_kinds(files: Sequence[str], kind: str, unnamed: InputError | None) -> None:
+    """Refuse files that are not of the kind that their names say, by their first bytes.
+
+    The error is ``unnamed`` if it is given.
+    """
+    for file in files:
+        why = refusal(attempted(partial(_begin_of, file), *damaged(file, kind)), kind)
+        if why is not None:
+            several = UnreadableError if len(files) > 1 else InputError
+            raise unnamed or several(file, *why)
+
+
+def _begin_of(path: str) -> bytes:
+    with open(path, "rb") as source:
+        return source.read(FIRST)
+
+
 def _text_file(path: str, kind: str, folder: str | None, dialect: Dialect) -> TextFile:
     """Return a text file or a sheet, with the columns given by the names of its folders."""
     folders = _folders(path, folder) if folder else {}
     if kind == EXCEL:
-        return TextFile(path, partial(workbook, path), dialect, folders, reader=Sheet)
-    packed = kind.endswith((".gz", ".zst"))
-    size = None if packed else os.stat(path).st_size
-    return TextFile(path, partial(_open_text, path), dialect, folders, size, TEXTS[kind])
+        opened = partial(workbook, path)
+        return TextFile(path, opened, dialect, folders, reader=Sheet, kind=kind)
+    size = os.stat(path).st_size if kind in PLAIN_TEXTS else None
+    opened = partial(_open_text, path)
+    return TextFile(path, opened, dialect, folders, size, TEXTS[kind], kind=kind)
 
 
 def _folders(path: str, folder: str) -> dict[str, str]:
@@ -404,6 +430,8 @@ def _files(path: str, private: bool) -> list[str]:
                 raise _mixed(path)
             reason = f"its ending {ending!r} is unknown"
             remedy = f"use one of {KNOWN}; in a folder, all files are read"
+            if ending in SPREADSHEETS:
+                remedy = "open it in the program that made it, and save it as .xlsx or .csv"
             kind = InputError if file == path else UnreadableError
             raise kind(file, reason, remedy)
     if not found:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from dpmic.data._dialect import Dialect, option_of
-from dpmic.data._streams import ROWS, Batch, LocalStream, attempted, guarded
+from dpmic.data._streams import ROWS, Batch, Damage, LocalStream, attempted, damaged, guarded
 from dpmic.data._tables import Unlisted, position
 from dpmic.data._text import is_record
 from dpmic.errors import DependencyError, InputError, UnreadableError, safe_repr
@@ -154,7 +154,7 @@ class StatisticalFiles(LocalStream):
             for name in columns:
                 if found.count(name) != 1:
                     raise self._refused(path, name)
-            for part in guarded(self._parts(path, columns), path, self._remedy):
+            for part in guarded(self._parts(path, columns), *self._context(path)):
                 arrays = [pa.array(part[name], from_pandas=True) for name in columns]
                 batch = pa.record_batch(arrays, names=list(columns))
                 done += len(batch)
@@ -174,7 +174,7 @@ class StatisticalFiles(LocalStream):
     def _described(self, path: str) -> Any:
         """Return a file's description, without reading its rows."""
         call = partial(self._call, path, metadataonly=True)
-        return attempted(call, path, self._remedy)[1]
+        return attempted(call, *self._context(path))[1]
 
     def _call(self, path: str, **options: Any) -> Any:
         try:
@@ -186,6 +186,5 @@ class StatisticalFiles(LocalStream):
             options["encoding"] = self._encoding
         return read(path, output_format="dict", **options)
 
-    @property
-    def _remedy(self) -> str:
-        return f"check that it is a complete and valid {self._kind} file"
+    def _context(self, path: str) -> Damage:
+        return damaged(path, self._kind)

@@ -29,7 +29,9 @@ from dpmic.data._dialect import (
     separates,
     separator_of,
     separators_in,
+    utf_16_of,
 )
+from dpmic.data._magic import CONTROL, refusal
 from dpmic.data._tables import Unlisted, position
 from dpmic.data._text import is_record
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
@@ -44,17 +46,6 @@ LONGEST_RECORD = 2**22
 
 DECLARATION = re.compile(rb"(\"?)(?i:sep)=([^\r\n\"])\1(?:\r\n|\r|\n|\Z)")
 """A first line that names the separator, as Excel reads and some programs write it."""
-
-BINARY = {
-    b"PAR1": "rename it to .parquet",
-    b"ARROW1": "rename it to .arrow",
-    b"\x1f\x8b": "rename it to .csv.gz",
-    b"\x28\xb5\x2f\xfd": "rename it to .csv.zst",
-    b"PK\x03\x04": "if it is an Excel workbook, rename it to .xlsx",
-    b"\xd0\xcf\x11\xe0": "if it is an Excel workbook, save it as .xlsx",
-    b"$FL2": "rename it to .sav",
-}
-"""The first bytes of files that are not text, and what to do about each."""
 
 
 class Text:
@@ -191,27 +182,29 @@ class Text:
         raise self._not_encoded()  # outside the block: the error's context must not show the bytes
 
     def _not_encoded(self, row: int = 0, column: str = "") -> InputError:
-        encoding = self.dialect.encoding
-        name = "UTF-8" if _is_plain(encoding) else encoding
-        other = LATIN if name == "UTF-8" else PLAIN
-        remedy = "save it as UTF-8, or name its encoding: pass " + option_of("encoding", other)
-        return self._error(f"its text is not {name}", remedy, row, column)
+        encoding, remedy = self.dialect.encoding or PLAIN, "save it as UTF-8"
+        plain = _is_plain(encoding)
+        if codecs.lookup(encoding).name == LATIN:  # then UTF-8 was refused before
+            remedy += " in the program that made it"
+        else:
+            other = option_of("encoding", LATIN if plain else PLAIN)
+            remedy += ", or name its encoding: pass " + other
+        return self._error(f"its text is not {'UTF-8' if plain else encoding}", remedy, row, column)
 
     def _refuse_other_kinds(self, begin: bytes) -> None:
         """Refuse files of other kinds, recognised by their first bytes."""
-        for start, remedy in BINARY.items():
-            if begin.startswith(start):
-                named = self._place != STDIN
-                remedy = remedy if named else "pass a binary file by its name"
-                raise self._error("it is not a text file", remedy)
+        if why := refusal(begin):
+            reason, remedy = why
+            named = self._place != STDIN
+            raise self._error(reason, remedy if named else "pass a binary file by its name")
 
     def _refuse_zero_bytes(self) -> None:
-        if b"\0" in self._looked_at:
-            raise self._error(
-                "it is not a text file: it contains zero bytes",
-                "if it is UTF-16 without a byte-order mark, pass "
-                + option_of("encoding", "utf-16-le"),
-            )
+        if b"\0" not in self._looked_at:
+            return
+        encoding = None if "16" in str(self.dialect.encoding) else utf_16_of(self._looked_at)
+        remedy = "if it is UTF-16, pass " + option_of("encoding", str(encoding))
+        reason = "it is not a text file: it contains zero bytes"
+        raise self._error(reason, remedy if encoding else "check that it is the right file")
 
     def _take_declaration(self) -> str | None:
         """Remove a first line ``sep=;``, by which Excel names the separator, and return that.
@@ -244,6 +237,10 @@ class Text:
             sep = separator_of(text, usual, dialect, self._error, public=self._public)
         self.dialect = dialect = replace(dialect, sep=sep)
         names, skipped = self._first_record(text)
+        described = dialect.names is not None or dialect.numbered
+        if not described and any(re.search(CONTROL, name) for name in names):
+            reason = "it is not a text file: its first line has control characters"
+            raise self._error(reason, "check that it is the right file")
         if any(map(is_escaped, names)):
             raise self._not_encoded()
         if dialect.names is not None:

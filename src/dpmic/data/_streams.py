@@ -120,23 +120,39 @@ class LocalStream(Stream):
         return RefusedValueError(f"{place}, {shown}" if place else shown, reason, remedy, name)
 
 
-def attempted(call: Callable[[], Item], source: str, remedy: str) -> Item:
-    """Call third-party code; turn its errors into an UnreadableError that names the source."""
+Damage = tuple[str, str, str]
+"""For errors about a file: its name, what to do, and what is wrong."""
+
+
+def damaged(place: str, kind: str) -> Damage:
+    """Return what to say if the library that reads a file of some kind fails."""
+    remedy = "copy it again, or save it again in the program that made it"
+    return place, remedy, f"it is not a complete and valid {kind} file"
+
+
+def attempted(call: Callable[[], Item], source: str, remedy: str, reason: str = "") -> Item:
+    """Call third-party code; turn its errors into an UnreadableError that names the source.
+
+    A ``reason`` replaces the words of the library, which may quote the content of a file.
+    """
     try:
         return call()
     except DpmicError:
         raise
+    except MemoryError:
+        words, remedy = "there is not enough memory", "close other programs, or read fewer columns"
     except Exception as error:  # third-party code may raise anything
-        words = _words(error)
+        words = _words(error, reason)
     # The original message may show a value. Raised here, the error has no such context either.
     raise UnreadableError(source, words, remedy)
 
 
-def guarded(items: Iterable[Item], source: str, remedy: str) -> Iterator[Item]:
+def guarded(items: Iterable[Item], source: str, remedy: str, reason: str = "") -> Iterator[Item]:
     """Yield from third-party code, with the same treatment of errors."""
     iterator = iter(items)
     try:
-        while (item := attempted(lambda: next(iterator, _END), source, remedy)) is not _END:
+        context = source, remedy, reason
+        while (item := attempted(lambda: next(iterator, _END), *context)) is not _END:
             yield item  # type: ignore[misc] # not the end
     finally:
         if hasattr(iterator, "close"):
@@ -185,10 +201,12 @@ def _filled(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
             batches.close()
 
 
-def _words(error: Exception) -> str:
-    """Return the message of a third-party error, on one line without a final full stop."""
+def _words(error: Exception, reason: str) -> str:
+    """Return a reason or, without one, a third-party message on one line, with no full stop."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    if reason:
+        return reason
     lines = [line.rstrip(" .") for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     if causes:  # in Java the last cause is the original one

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._format import plural
 from dpmic._validate import Categories, Domain, Interval, label
 from dpmic.data._columns import (
     LEAST_RECORDS,
@@ -200,7 +201,8 @@ def _check_columns(
             gaps = np.flatnonzero(np.isnan(values))
             raise RefusedValueError(
                 name,
-                f"{gaps.size} of {values.size} values are missing, the first in row {gaps[0] + 1}",
+                f"{gaps.size:,} of {values.size:,} values {'is' if gaps.size == 1 else 'are'} "
+                f"missing, the first in row {gaps[0] + 1}",
                 with_code('pass `missing="drop"`, or correct them'),
                 name,
             )
@@ -215,8 +217,9 @@ def read(source: Source, *, missing: Missing = "raise", domains: Domains | None 
         if not complete.all():
             x, y = x.at(complete), y.at(complete)
     if x.values.size < LEAST_RECORDS:
+        left = f"{x.values.size} of {n:,} records are complete"
         raise InputError(
-            f"{x.values.size} of {n} records are complete",
+            plural(n, "record") if x.values.size == n else left,
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )

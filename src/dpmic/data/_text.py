@@ -18,10 +18,19 @@ from dpmic.errors import RefusedValueError, safe_repr
 BOOLEANS = ("false", "true")
 LONG_INTEGER = r"^[+-]?0*[1-9]\d{15,}$"
 DIGITS = len(str(LARGEST_EXACT))
-DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+PART, YEAR = r"(0?[1-9]|[12]\d|3[01])", r"((19|20)?\d\d)"
+BETWEEN = rf"([-./]{PART}[-./]|[-. ]+[^\W\d]{{3,9}}[-. ]+)"
+DATE = re.compile(rf"(\d{{4}}[-./]{PART}[-./]{PART}|{PART}{BETWEEN}{YEAR})(?=$|[ T])")
+"""What looks like a date, also in formats that are not read."""
+
+AS_DATES = "write dates as 2024-05-31 or 31.05.2024"
+GROUPED = re.compile(r"[+-]?\d{1,3}([.,'\u2019 \u00a0\u202f]\d{3})+([.,]\d+)?")
+"""What looks like a number with separators of thousands, which are not read."""
+
 TEXT = "text is not a number"
 Cast = Callable[[Any, str], Any]
 DATES = "dates and durations are not numbers"
+THOUSANDS = "separators of thousands are not read"
 
 
 class Numbers:
@@ -93,13 +102,20 @@ class Numbers:
             raise RefusedValueError(self._what(place), reason, remedy, self.name)
         present = without(texts, GAPS).drop_null().to_pylist()
         if self._kind is None and not any(map(is_value, present)):
-            self.refused = DATES if DATE.match(present[0]) else TEXT
+            grouped = THOUSANDS if GROUPED.fullmatch(present[0]) else TEXT
+            self.refused = DATES if DATE.match(present[0]) else grouped
             return
         other = "not true or false" if self._kind == "booleans" else "not a number"
         self._refuse_first(texts, place, before, self._kind or "numbers", other)
 
     def _refuse_first(
-        self, texts: Any, place: str, before: int, kind: str, other: str, remedy: str = ""
+        self,
+        texts: Any,
+        place: str,
+        before: int,
+        kind: str,
+        other: str,
+        otherwise: str = "correct it",
     ) -> None:
         """Refuse the first value of another kind and show it; not for private columns."""
         cast = self.kinds[kind]
@@ -111,9 +127,13 @@ class Numbers:
         first = bisect.bisect_left(rows, True, key=lambda row: refused(texts[: row + 1]))
         value = texts[first].as_py()
         meant = option_of("na", value if len(value) < 20 else "...")
-        remedy = remedy or "correct it or, if it means a missing value, pass " + meant
+        remedy: str = "if it means a missing value, pass " + meant + f"; otherwise {otherwise}"
         if self.decimal == "." and WITH_COMMA.fullmatch(value):
             remedy = "if it has a decimal comma, pass " + option_of("decimal", ",")
+        elif GROUPED.fullmatch(value):
+            remedy = f"write numbers without separators of thousands, such as 1000{self.decimal}5"
+        elif kind == "dates" and DATE.match(value):
+            remedy = AS_DATES
         raise RefusedValueError(
             f"{self._what(place)}, row {before + first + 1}",
             f"{safe_repr(value)} is {other}",

@@ -7,8 +7,10 @@ must not use this; there the categories are given (``_columns.coded``).
 from __future__ import annotations
 
 import enum
+import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,16 @@ from dpmic.data._columns import (
     is_missing,
     plain_values,
 )
+from dpmic.data._text import DATE
 from dpmic.errors import InputError, safe_repr
+
+if TYPE_CHECKING:
+    import pyarrow
+
+AS_TYPE = (
+    "give the column a date type (pandas.to_datetime) or, in a text file, write dates as 2024-05-31"
+)
+"""What to do about dates that are text."""
 
 NAMES = (str, bytes, enum.Enum)
 BOOLEAN_TYPES = (bool, np.bool_)
@@ -92,15 +103,42 @@ def no_variable(values: Any, name: str) -> str:
 
     if is_nominal(values):
         texts = [value for value in plain_values(values, name) if not is_missing(value)]
-        distinct = len(set(map(label, texts)))
-        if len(texts) > 2 and distinct == len(texts):
-            return "every text is different"
-        return f"{distinct:,} different texts" if distinct > MAX_CATEGORIES else ""
+        labels = set(map(label, texts))
+        distinct, different = len(labels), 2 < len(texts) == len(labels)
+        if not different and distinct <= MAX_CATEGORIES:
+            return ""
+        if _are_dates(labels):
+            return f"dates as text: {AS_TYPE}"
+        return "every text is different" if different else f"{distinct:,} different texts"
     if types.is_temporal(values.type):
         return ""
     numbers = column(values, name)
     consecutive = numbers.size > 2 and bool(np.all(np.diff(numbers) == 1))
     return "consecutive numbers" if consecutive else ""
+
+
+def without_identifiers(table: pyarrow.Table, kept: Collection[int] = ()) -> tuple[Any, str]:
+    """Leave out columns for which :func:`no_variable` has a reason, unless they are ``kept``.
+
+    Returns
+    -------
+    tuple
+        The table, and which columns were left out and why, if any.
+    """
+    reasons = {
+        name: reason
+        for at, name in enumerate(table.column_names)
+        if at not in kept and (reason := no_variable(table[at], name))
+    }
+    left = table.drop_columns(list(reasons))
+    listed = ", ".join(f"{safe_repr(name)} ({reason})" for name, reason in reasons.items())
+    if reasons and left.num_columns < 2:
+        raise InputError(
+            f"{left.num_columns} of {table.num_columns} columns left",
+            f"a pair needs two columns, and these were left out: {listed}",
+            "keep one by dpmic matrix --include NAME, or add columns",
+        )
+    return left, listed
 
 
 def is_nominal(values: Any) -> bool:
@@ -125,6 +163,11 @@ def is_nominal(values: Any) -> bool:
     return dtype in (nw.String, nw.Boolean, nw.Categorical) and not getattr(own, "ordered", False)
 
 
+def _are_dates(labels: Collection[str]) -> bool:
+    """Return whether all texts look like dates."""
+    return bool(labels) and all(map(DATE.match, labels))
+
+
 def _are_names(values: Any) -> bool:
     """Return whether all values are text, or all are booleans, apart from missing ones."""
     kinds = {type(value) for value in values if isinstance(value, str) or not is_missing(value)}
@@ -147,12 +190,17 @@ def _nominal(values: Any, name: str) -> Variable:
     boolean = set(labels) <= set(BOOLEANS)
     if boolean:
         labels = list(BOOLEANS)
+    what, dates = f"column {safe_repr(name)}", _are_dates(labels)
+    other = 'leave it out, or merge rare values into a category such as "other"'
     if len(labels) > MAX_CATEGORIES:
         raise InputError(
-            f"column {safe_repr(name)}",
+            what,
             f"it has {len(labels):,} different texts, but a variable has at most {MAX_CATEGORIES}",
-            'leave it out, or merge rare values into a category such as "other"',
+            AS_TYPE if dates else other,
         )
+    if dates:
+        text = f"{what}: its dates are text, and so categories without an order; {AS_TYPE}"
+        warnings.warn(text, UserWarning, stacklevel=2)
     codes: dict[str | None, float] = {text: float(i) for i, text in enumerate(labels)}
     codes[None] = np.nan
     numbers = np.array([codes[text] for text in texts])

@@ -119,8 +119,9 @@ def prepare(
     """Prepare the query for a test, from public facts alone."""
     repeats = _validate.integer(draws, "draws", least=LEAST_DRAWS, most=MOST_DRAWS)
     source, person, _ = terms.columns(x, y, data=data)
-    domains = None if bounds is None else _validate.bounds(sources.in_order(bounds, source.names))
-    terms.gaps.check(source.names, domains or (None, None))
+    names = source.names
+    domains = None if bounds is None else _validate.bounds(sources.in_order(bounds, names), names)
+    terms.gaps.check(names, domains or (None, None))
     tables = RankTables.planned(source.n, terms.epsilon)
     return IndependenceQuery(
         source=source,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_chance
+from dpmic._format import format_chance, plural
 from dpmic.data import Pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import _words as words
@@ -22,7 +22,7 @@ from dpmic.report._charts import (
     scatter,
     strongest_part,
 )
-from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
+from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, table
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
 from dpmic.results.relation import ceiling

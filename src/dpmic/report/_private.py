@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_chance, format_complement
+from dpmic._format import format_chance, format_complement, plural
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
@@ -28,7 +28,6 @@ from dpmic.report.markup import (
     cards,
     decimals,
     pair,
-    plural,
     table,
     text,
 )

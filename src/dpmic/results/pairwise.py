@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
-from dpmic._format import format_pvalue
+from dpmic._format import format_pvalue, plural
 from dpmic.data import Backend, build, position
 from dpmic.errors import InputError, ParameterError, safe_repr
 from dpmic.parameters import chance
@@ -439,8 +439,7 @@ class Pairwise(Result):
 
     def _size(self) -> str:
         widths = [self.names] if self.others is None else [self.names, self.others]
-        pairs = "1 pair" if self._count == 1 else f"{self._count} pairs"
-        return f"{pairs} of {' x '.join(str(len(w)) for w in widths)} columns"
+        return f"{plural(self._count, 'pair')} of {' x '.join(str(len(w)) for w in widths)} columns"
 
     def _leading(self) -> list[tuple[str, str]]:
         """Return the strongest pairs with their numbers, as text."""

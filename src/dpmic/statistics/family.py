@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _validate
+from dpmic._format import plural
 from dpmic._validate import Bounds, Categories, Domain, Interval, Limits, Master, Ties
 from dpmic.data import LEAST_RECORDS, Missing, Variable, pair
 from dpmic.errors import InputError, ParameterError, with_code
@@ -183,7 +184,7 @@ def micr(
     if isinstance(source, Counting):
         limits, box, search = _counted_pair(source, bounds, method, missing)
     else:
-        box = _validate.domains(sources.in_order(bounds, source.names))
+        box = _validate.domains(sources.in_order(bounds, source.names), source.names)
         columns = pair(x, y, data=data, missing=missing, domains=box)
         limits = method.limits(columns.x.size)
         search = Search.by_range(columns.x, columns.y, box, limits)
@@ -294,7 +295,7 @@ def micc(
         n, counts, swapped = table.counts(*source.names)
         box, tables = ends, family.tabulated(counts, ends, swapped=swapped)
     else:
-        box = _validate.domains(sources.in_order(bounds, source.names))
+        box = _validate.domains(sources.in_order(bounds, source.names), source.names)
         columns = pair(x, y, data=data, missing=missing, domains=box)
         binned = [
             capped.CappedColumn.of(values, own, scales)
@@ -421,7 +422,7 @@ def _counted_pair(
 
 def _counted_box(source: Counting, bounds: Any) -> Bounds:
     """Return the given bounds, or those of a count table."""
-    return _validate.bounds(sources.in_order(source.bounds(bounds), source.names))
+    return _validate.bounds(sources.in_order(source.bounds(bounds), source.names), source.names)
 
 
 def count_records(source: Counting, intervals: Any, family: Family, missing: Missing) -> CountTable:
@@ -435,7 +436,7 @@ def count_records(source: Counting, intervals: Any, family: Family, missing: Mis
     table = source.counted(intervals, family).table
     if table.n < LEAST_RECORDS:
         raise InputError(
-            f"{table.n} records",
+            plural(table.n, "record"),
             f"a score needs at least {LEAST_RECORDS} records",
             "pass more data",
         )
