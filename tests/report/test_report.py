@@ -327,6 +327,20 @@ def test_a_group_says_what_was_promised_and_not_its_size():
     assert "Public: n = 1500, by = half" in groups.guarantee
 
 
+def test_how_to_read_names_the_promises_that_scores_rely_on():
+    unfolded = re.compile(r"How to read this</h2>(.*?)<details>", re.S)
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"age": rng.uniform(size=900), "dose": rng.uniform(size=900)})
+    terms = {"data": frame, "bounds": dict.fromkeys(frame.columns, (0, 1)), "epsilon": 4.0}
+    dropped = dpmic.release("age", "dose", missing="drop", complete=0.57, **terms)
+    for source in (page(dropped), page(dropped, rehearsal=True)):
+        assert "that at least 57% of the records have both values" in unfolded.search(source)[1]
+    grouped = unfolded.search(built("groups"))[1]
+    assert "The smallest number of records in a group is a promise" in grouped
+    assert "have both values" not in grouped
+    assert "promise" not in unfolded.search(built("release"))[1]
+
+
 def test_what_each_column_is_comes_from_the_result_and_the_job_file():
     frame = {"age": np.arange(90.0), "pay # x": np.arange(90.0) ** 2}
     bounds = {"age": (0, 120), "pay # x": (0, 9000)}

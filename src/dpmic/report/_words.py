@@ -61,9 +61,15 @@ NOISY_ORDER = (
     "Among many pairs, some of the largest values are large only because of their noise: look at "
     "the intervals before the order."
 )
-GROUPS = (
-    "Each group was scored by itself. How many {them} are in a group is not published: the number "
-    "beside its name is the minimum that was promised."
+GROUPS = "Each group was scored by itself. How many {them} are in a group is not published."
+COMPLETE = (
+    "The scores rely on a promise, which dpmic did not check: that at least {share} of the records "
+    "have both values of a pair. If fewer have, the scores are too low. The protection holds "
+    "anyway."
+)
+AT_LEAST = (
+    "The smallest number of {them} in a group is a promise, which dpmic did not check. If a group "
+    "has fewer, its scores are too low. The protection holds anyway."
 )
 COUNTS = (
     "Every count in the histogram has noise, so a single cell means little; look at the overall "
