@@ -327,6 +327,34 @@ def test_a_group_says_what_was_promised_and_not_its_size():
     assert "Public: n = 1500, by = half" in groups.guarantee
 
 
+def test_the_rows_of_a_group_stand_together_below_its_name():
+    groups = results()["groups"]
+    pairs = (("age", "dose"), ("age", "length_of_stay_in_hospital"), ("a" * 30, "b" * 30))
+    values = ((0.2, 0.9, 0.3), (0.8, 0.1, 0.1))
+    members = tuple(
+        dataclasses.replace(
+            results()["screening"],
+            pairs=pairs,
+            values=each,
+            estimates=each,
+            parameters=m.parameters,
+        )
+        for m, each in zip(groups.members, values, strict=True)
+    )
+    source = page(dataclasses.replace(groups, members=members))
+    labels = re.findall(
+        r"<text( class='value')? x='0' y='\d+'>(?:<title>(.*?)</title>)?(.*?)<", source
+    )
+    headings = [place for place, (heading, _, _) in enumerate(labels) if heading]
+    assert headings == [0, 4]
+    assert [labels[place][2] for place in headings] == ["half 0", "half 1"]
+    assert labels[1][2] == "age \u00b7 length_of_stay_in_hospital"
+    assert labels[2][1] == f"{'a' * 30} \u00b7 {'b' * 30}"  # complete in its tooltip
+    listed = re.findall(r"<tr><th scope='row'>(\d)</th>", source)
+    assert listed == ["0"] * 3 + ["1"] * 3
+    assert "aria-sort='" not in source
+
+
 def test_how_to_read_names_the_promises_that_scores_rely_on():
     unfolded = re.compile(r"How to read this</h2>(.*?)<details>", re.S)
     rng = np.random.default_rng(4)

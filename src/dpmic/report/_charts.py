@@ -21,8 +21,9 @@ from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest
 from dpmic.results.relation import ceiling
 
-ROW, AXIS, BAND = 42, 26, 22
-"""Pixels of a bar with its label, of the numbers beneath, and of the band's label above."""
+ROW, AXIS, BAND, HEADING = 42, 26, 22, 28
+"""Pixels of a bar with its label, of the numbers beneath, of the band's label above, and of a
+heading."""
 
 LABEL = 40
 """Characters of a bar's label that fit beside its value on a phone."""
@@ -65,12 +66,16 @@ LEAST_SPAN = 1e-290
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value from 0 to 1 with the interval of its noise, and a second mark if there is one."""
+    """A value from 0 to 1 with the interval of its noise, and a second mark if there is one.
+
+    A ``heading`` stands above the first of several bars that have the same.
+    """
 
     names: tuple[str, ...]
     value: float
     ends: tuple[float, float]
     mark: float | None = None
+    heading: str = ""
 
 
 def figure(drawing: str, caption: str) -> str:
@@ -80,20 +85,26 @@ def figure(drawing: str, caption: str) -> str:
 
 def bars(rows: Sequence[Bar], title: str, described: str, by_chance: float | None = None) -> str:
     """Draw bars from 0 to 1, the first on top; a band shows what unrelated columns score."""
-    above = 0 if by_chance is None else BAND
-    height = above + ROW * len(rows)
+    height = 0 if by_chance is None else BAND
+    drawn = "" if by_chance is None else _by_chance(by_chance, height)
+    heading = ""
+    for row in rows:
+        if row.heading != heading:
+            heading = row.heading
+            height += HEADING
+            drawn += f"<text class='value' x='0' y='{height - 6}'>{_named((heading,))}</text>"
+        drawn += _bar(row, height, by_chance)
+        height += ROW
     ends = {0: "start", 10: "end"}
     numbers = "".join(
         f"<text class='tick' x='{10 * i}%' y='{height + 17}' "
         f"text-anchor='{ends.get(i, 'middle')}'>{i / 10:g}</text>"
         for i in range(0, 11, 2)
     )
-    label = "" if by_chance is None else _by_chance(by_chance, above)
-    drawn = "".join(_bar(row, above + ROW * i, by_chance) for i, row in enumerate(rows))
     return (
         f"<svg class='bars' role='img' aria-labelledby='bars-title bars-described' width='100%' "
         f"height='{height + AXIS}'><title id='bars-title'>{text(title)}</title>"
-        f"<desc id='bars-described'>{text(described)}</desc>{label}{drawn}{numbers}</svg>"
+        f"<desc id='bars-described'>{text(described)}</desc>{drawn}{numbers}</svg>"
     )
 
 
@@ -122,8 +133,6 @@ def _bar(row: Bar, top: int, by_chance: float | None) -> str:
     """Draw one bar: the label and the value above, the interval and a mark on it."""
     low, high = (100 * end for end in row.ends)
     value, middle = 100 * row.value, top + 30
-    room = LABEL // len(row.names)
-    label = " \u00b7 ".join(shorten(name, room) for name in row.names)
     lane = "".join(
         f"<line class='grid' x1='{10 * i}%' x2='{10 * i}%' y1='{middle - 9}' y2='{middle + 9}'/>"
         for i in range(0, 11, 2)
@@ -143,12 +152,22 @@ def _bar(row: Bar, top: int, by_chance: float | None) -> str:
             "<path d='M0-6L5 0 0 6-5 0z'/></svg>"
         )
     return (
-        f"<text x='0' y='{top + 16}'>{text(label)}</text>"
+        f"<text x='0' y='{top + 16}'>{_named(row.names)}</text>"
         f"<text class='value' x='100%' y='{top + 16}' text-anchor='end'>{row.value:.2f}</text>"
         f"{lane}<rect class='bar' y='{middle - 6}' width='{value:.2f}%' height='12' rx='2'/>"
         f"<line class='noise' x1='{low:.2f}%' x2='{high:.2f}%' y1='{middle}' y2='{middle}'/>{caps}"
         f"<circle class='dot' cx='{value:.2f}%' cy='{middle}' r='4'/>{mark}"
     )
+
+
+def _named(names: tuple[str, ...]) -> str:
+    """Write names side by side; a long one takes what others leave, and is whole in a tooltip."""
+    least = LABEL // len(names)
+    total = sum(map(len, names))
+    cut = [shorten(name, max(least, LABEL - total + len(name))) for name in names]
+    complete, label = " \u00b7 ".join(names), " \u00b7 ".join(cut)
+    tooltip = "" if label == complete else f"<title>{text(complete)}</title>"
+    return f"{tooltip}{text(label)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,17 +75,12 @@ def screening(result: Screening, estimate: bool, exact: Exact | None = None) -> 
 
 def groups(result: Groups) -> Content:
     """Show every group in one figure and one table."""
-    several = len(result.rows()) > len(result)
     found = sorted(result.rows(), key=lambda row: -row["value"])
-    bars_of = [
-        Bar(
-            (f"{result.by} {row['group']}", *((row["x"], row["y"]) if several else ())),
-            row["value"],
-            (row["low"], row["high"]),
-        )
-        for row in found[:MOST_BARS]
-    ]
-    described = "; ".join(f"{', '.join(row.names)}: {row.value:.4f}" for row in bars_of)
+    several = len(found) > len(result)
+    bars_of = [_group_bar(result.by, row, several) for row in _together(found[:MOST_BARS])]
+    described = "; ".join(
+        f"{', '.join(filter(None, (row.heading, *row.names)))}: {row.value:.4f}" for row in bars_of
+    )
     known = [relation.unrelated for relation in result.relations()]
     most = max(each.most for each in known if each is not None) if all(known) else None
     title = "The values of the groups, with the intervals of their noise"
@@ -97,7 +92,7 @@ def groups(result: Groups) -> Content:
         title=sentence_case(result.title),
         parts=(
             Part("At a glance", glance),
-            Part("Groups and their values", _groups_table(result, found[:MOST_ROWS])),
+            Part("Groups and their values", _groups_table(result, found[:MOST_ROWS], several)),
         ),
         reading=(
             *_scale(most, pairs),
@@ -108,13 +103,27 @@ def groups(result: Groups) -> Content:
     )
 
 
-def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the values of all groups, the largest first."""
+def _together(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Bring the rows of each group together, in the order in which the groups come first."""
+    places = {group: i for i, group in enumerate(dict.fromkeys(row["group"] for row in rows))}
+    return sorted(rows, key=lambda row: places[row["group"]])
+
+
+def _group_bar(by: str, row: Mapping[str, Any], several: bool) -> Bar:
+    """Return the bar of a group's value; where it has several, of a pair below its name."""
+    group, ends = f"{by} {row['group']}", (row["low"], row["high"])
+    if several:
+        return Bar((row["x"], row["y"]), row["value"], ends, heading=group)
+    return Bar((group,), row["value"], ends)
+
+
+def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]], several: bool) -> str:
+    """Return the values of all groups, the largest first, with those of a group together."""
     columns = [
         Column(result.by, numeric=False),
         Column("records, at least"),
         Column("pair"),
-        Column("value", order="descending"),
+        Column("value", order=None if several else "descending"),
         Column("noise interval, 95%"),
     ]
     cells = (
@@ -125,9 +134,9 @@ def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]]) -> str:
             Cell(decimals(row["value"]), row["value"]),
             _ends(row["low"], row["high"]),
         )
-        for row in rows
+        for row in _together(rows)
     )
-    return table("Groups, the largest value first.", columns, cells)
+    return table("Groups, that of the largest value first.", columns, cells)
 
 
 def matrix(result: PairwiseRelease, estimate: bool) -> Content:
