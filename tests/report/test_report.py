@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -19,6 +20,7 @@ from report_kinds import HOSTILE, KINDS, NAMES, PLAIN, PRIVATE, Budget, built, d
 from sweeps import sweep
 
 import dpmic
+from dpmic._format import calendar
 from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import page
@@ -561,6 +563,46 @@ def test_ticks_are_few_and_inside(low, span):
     assert 1 <= len(ticks) <= 7
     slack = 1e-9 * (abs(low) + span)
     assert all(axis.low - slack <= tick <= axis.high + slack for tick in ticks)
+
+
+@given(st.floats(-700_000, 2_900_000), st.floats(0, 30_000))
+def test_marks_of_dates_are_few_and_inside(low, span):
+    marks = calendar(low, low + span)
+    places = [place for place, _ in marks]
+    assert 1 <= len(marks) <= 7
+    assert places == sorted(set(places))
+    assert all(low <= place <= low + span for place in places)
+    assert len({words for _, words in marks}) == len(marks) or span < 0.01
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series, pa.array])
+def test_an_axis_of_dates_shows_dates(kind):
+    days = np.arange(400)
+    dates = kind([datetime.date(2022, 1, 1) + datetime.timedelta(int(day)) for day in days])
+    points = (dates, np.sin(days / 40))
+    score = dpmic.mice(*points)
+    test = dpmic.independence_test(*points, permutations=9, rng=0)
+    for source in (page(score, points=points), page(test, points=points, others=(score,))):
+        assert re.findall(r">(20\d\d-\d\d)<", source) == [
+            "2022-01",
+            "2022-04",
+            "2022-07",
+            "2022-10",
+            "2023-01",
+        ]
+        assert "19,000" not in source
+
+
+def test_a_published_histogram_of_dates_shows_dates():
+    dates = [datetime.date(2022, 1, 1) + datetime.timedelta(day) for day in range(400)]
+    box = ((datetime.date(2020, 1, 1), datetime.date(2024, 1, 1)), (0, 400))
+    release = dpmic.release(
+        dates, range(400), bounds=box, epsilon=1.0, mechanism="micr-geometric", allow_noisy=True
+    )
+    assert release.dates == (True, False)
+    source = page(release)
+    assert re.findall(r"anchor='\w+'>(20\d\d)<", source) == ["2020", "2021", "2022", "2023", "2024"]
+    assert ">2020-01-01 to 20" in source
 
 
 def test_one_person_is_the_unit_that_is_shown():

@@ -24,6 +24,7 @@ from dpmic.plots._style import (
     cost,
     head,
     literal,
+    mark_dates,
     new_axes,
     shades,
     style,
@@ -59,9 +60,12 @@ def scatter(score: results.Score, points: Pair, ax: Axes | None) -> Axes:
     ax = ax or new_axes()
     _draw_points(points, ax)
     banded = _draw_grid(score.grid.lines(), points, ax)
-    for axis, known in zip((ax.xaxis, ax.yaxis), points.categories, strict=True):
-        if known is not None:
-            axis.set_ticks(range(len(known)), [literal(label) for label in known.labels])
+    for axis, own in zip((ax.xaxis, ax.yaxis), points.variables, strict=True):
+        if own.categories is not None:
+            labels = own.categories.labels
+            axis.set_ticks(range(len(labels)), list(map(literal, labels)))
+        elif own.dates:
+            mark_dates(axis, own.values.min(), own.values.max())
     x, y = map(literal, points.names)
     ax.set(xlabel=x, ylabel=y)
     scored = f"{STATISTICS[score.statistic]} = {score.mic:.3f}, n = {score.n:,}"

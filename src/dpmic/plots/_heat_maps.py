@@ -20,6 +20,7 @@ from dpmic.plots._style import (
     cost,
     head,
     literal,
+    mark_dates,
     new_axes,
     shades,
     style,
@@ -61,6 +62,10 @@ def heat_map(published: results.HistogramRelease, ax: Axes | None) -> Axes:
     colour_bar(ax, cells, "records, with noise", ticks=MaxNLocator(integer=True))
     x, y = map(literal, published.names)
     ax.set(xlabel=x, ylabel=y)
+    edges = (published.x_edges, published.y_edges)
+    for axis, own, dates in zip((ax.xaxis, ax.yaxis), edges, published.dates, strict=True):
+        if dates:
+            mark_dates(axis, own[0], own[-1])
     head(
         ax,
         f"{x} and {y}",

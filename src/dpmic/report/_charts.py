@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._format import format_value
+from dpmic._format import calendar, format_value
 from dpmic.data import Pair, Variable
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
@@ -274,18 +274,19 @@ def _legend() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of numbers with its name, or the names of categories at 0, 1 and so on."""
+    """A range of numbers or dates with its name, or names of categories at 0, 1 and so on."""
 
     name: str
     low: float
     high: float
     categories: tuple[str, ...] = ()
+    dates: bool = False
 
     @classmethod
     def of(cls, name: str, own: Variable) -> Axis:
         """Return the axis of the values that a variable has."""
         if own.categories is None:
-            return cls(name, float(own.values.min()), float(own.values.max()))
+            return cls(name, float(own.values.min()), float(own.values.max()), dates=own.dates)
         return cls(name, -0.5, len(own.categories) - 0.5, own.categories.labels)
 
     def share(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -313,13 +314,16 @@ class Axis:
 
     def labels(self) -> list[tuple[float, str]]:
         """Return the ticks' places from 0 to 1, and their texts."""
-        ticks, texts = self.ticks(), list(map(_number, self.ticks()))
         if self.categories:
             every = -(-len(self.categories) // MOST_NAMED)
-            texts = [shorten(label, CATEGORY) for label in self.categories[::every]]
-            ticks = [float(i) for i in range(0, len(self.categories), every)]
-        places: Sequence[float] = self.share(np.array(ticks)).tolist()
-        return list(zip(places, texts, strict=True))
+            kept = enumerate(self.categories[::every])
+            marks = [(float(i * every), shorten(label, CATEGORY)) for i, label in kept]
+        elif self.dates:
+            marks = calendar(self.low, self.high)
+        else:
+            marks = [(tick, _number(tick)) for tick in self.ticks()]
+        places = self.share(np.array([place for place, _ in marks])).tolist()
+        return list(zip(places, (words for _, words in marks), strict=True))
 
 
 def _number(value: float) -> str:
@@ -407,8 +411,9 @@ def _medians(
 def histogram(published: HistogramRelease) -> str:
     """Draw the consistent counts in units of the data, in full colour where there are many."""
     first, second = published.names
-    across = Axis(first, published.x_edges[0], published.x_edges[-1])
-    up = Axis(second, published.y_edges[0], published.y_edges[-1])
+    x_dates, y_dates = published.dates
+    across = Axis(first, published.x_edges[0], published.x_edges[-1], dates=x_dates)
+    up = Axis(second, published.y_edges[0], published.y_edges[-1], dates=y_dates)
     x = (1000 * across.share(np.array(published.x_edges))).round(1).tolist()
     y = (1000 - 1000 * up.share(np.array(published.y_edges))).round(1).tolist()
     most = max(map(max, published.histogram))

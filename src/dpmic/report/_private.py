@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_chance, format_complement
+from dpmic._format import format_chance, format_complement, format_date
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
@@ -312,16 +312,20 @@ def _heat(result: PairwiseRelease) -> Part:
 def _counts(result: HistogramRelease) -> str:
     """Return the histogram in numbers, smallest y first, for people who cannot see the figure."""
     first, second = result.names
-    places = [f"{low:.6g} to {high:.6g}" for low, high in itertools.pairwise(result.x_edges)]
-    columns = [Column(f"{second}, by {first}", numeric=False), *map(Column, places)]
+    across, up = map(_cells, (result.x_edges, result.y_edges), result.dates)
+    columns = [Column(f"{second}, by {first}", numeric=False), *map(Column, across)]
     rows = [
-        (Cell(f"{low:.6g} to {high:.6g}"), *(Cell(f"{count:,}", count) for count in counts))
-        for (low, high), counts in zip(
-            itertools.pairwise(result.y_edges), result.histogram, strict=True
-        )
+        (Cell(place), *(Cell(f"{count:,}", count) for count in counts))
+        for place, counts in zip(up, result.histogram, strict=True)
     ]
     held = table(f"Counts of {first} across and {second} down, with noise.", columns, rows)
     return f"<details><summary>The counts as a table</summary>{held}</details>"
+
+
+def _cells(edges: Sequence[float], dates: bool) -> list[str]:
+    """Return from where to where each cell of an axis goes."""
+    ends = [format_date(edge) if dates else f"{edge:.6g}" for edge in edges]
+    return [f"{low} to {high}" for low, high in itertools.pairwise(ends)]
 
 
 def _cut(shown: int, total: int) -> str:
