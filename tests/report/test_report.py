@@ -460,6 +460,31 @@ def test_many_lines_give_way_to_medians():
     assert len(re.findall("V", drawn)) == len(places)
 
 
+def test_categories_have_no_median_and_no_asymmetry():
+    x = np.linspace(0, 1, 2000)
+    ward = np.where(np.sin(60 * x) > 0, "a", "b")
+    source = page(dpmic.mice(x, ward), points=(x, ward))
+    assert "more than can be drawn." in source
+    assert "class='medians'" not in source
+    assert "not defined" in source
+    assert "nan" not in re.sub(r"<(style|script)>.*?</\1>", "", source, flags=re.S)
+    letters = np.array([*"ABCDEFGHIJKLMNOPQRST"])[(20 * x).astype(int).clip(0, 19)]
+    source = page(dpmic.mice(x, letters), points=(x, letters))
+    assert "class='medians'" in source  # of x in each category
+
+
+def test_axes_with_most_values_in_a_corner_are_spaced_by_rank(rng):
+    pay = np.exp(2 * rng.normal(size=999))
+    points = (pay, pay + rng.uniform(size=999))
+    source = page(dpmic.mice(*points), points=points)
+    assert source.count("<text class='axis'") == source.count(", spaced by rank</text>") == 2
+    assert "gives every record the same room" in source
+    dots = re.search(r"class='points' d='([^']+)'", source)[1]
+    places = np.array(re.findall(r"M([\d.]+) ", dots), float)
+    assert np.sort(places) == pytest.approx(1000 * (np.arange(999) + 0.5) / 999, abs=0.1)
+    assert "spaced by rank" not in page(dpmic.mice(-pay, x := np.log(pay)), points=(x, x + 1))
+
+
 def test_the_histogram_shown_is_the_noisy_one():
     result = results()["histogram"]
     assert isinstance(result, HistogramRelease)

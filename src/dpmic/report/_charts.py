@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,11 @@ MOST_POINTS = 4000
 
 MOST_LINES = 15
 """More lines on an axis would bury the points: the medians between them are drawn instead."""
+
+CROWDED = 0.05
+"""An axis is spaced by rank where the middle half of the values takes less of its length."""
+
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 AXIS_NAME, NARROW = 40, 8
 """Characters of an axis's name, and of numbers that fit beside the y axis's usual margin."""
@@ -281,29 +287,40 @@ class Axis:
     high: float
     categories: tuple[str, ...] = ()
     dates: bool = False
+    ordered: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, name: str, own: Variable) -> Axis:
-        """Return the axis of the values that a variable has."""
-        if own.categories is None:
-            return cls(name, float(own.values.min()), float(own.values.max()), dates=own.dates)
-        return cls(name, -0.5, len(own.categories) - 0.5, own.categories.labels)
+        """Return the axis of the values that a variable has, by rank if most are in a corner."""
+        if own.categories is not None:
+            return cls(name, -0.5, len(own.categories) - 0.5, own.categories.labels)
+        ordered = np.sort(own.values)
+        low, high = map(float, ordered[[0, -1]])
+        lower, upper = ordered[[ordered.size // 4, 3 * ordered.size // 4]] / 2
+        crowded = not own.dates and 0 < upper - lower < CROWDED * (high / 2 - low / 2)
+        return cls(name, low, high, dates=own.dates, ordered=ordered if crowded else None)
 
     def share(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far along the axis values lie, from 0 to 1."""
+        if self.ordered is not None:
+            below, up_to = (np.searchsorted(self.ordered, values, side) for side in SIDES)
+            return (below + up_to) / (2 * self.ordered.size)
         half = self.high / 2 - self.low / 2  # the difference may be beyond the largest float
         if half <= 0:
             return np.full(values.shape, 0.5)
         return (values / 2 - self.low / 2) / half
 
     def ticks(self) -> list[float]:
-        """Return about five round numbers within the range.
+        """Return about five round numbers within the range; of ranks, near the quartiles.
 
         Examples
         --------
         >>> Axis("age", 17.5, 42.0).ticks()
         [20.0, 25.0, 30.0, 35.0, 40.0]
         """
+        if self.ordered is not None:
+            places = np.linspace(0, self.ordered.size - 1, 5).astype(np.intp)
+            return list(dict.fromkeys(float(f"{own:.2g}") for own in self.ordered[places]))
         span = self.high - self.low
         if not LEAST_SPAN < span < math.inf:
             return [self.low] if self.low == self.high else [self.low, self.high]
@@ -311,6 +328,12 @@ class Axis:
         step = next(m * power for m in (1, 2, 5, 10) if m * power >= span / 5)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
         return [place * step for place in range(first, last + 1)]
+
+    @property
+    def title(self) -> str:
+        """The name of the axis, and how it is spaced if not evenly."""
+        name = shorten(self.name, AXIS_NAME)
+        return name if self.ordered is None else f"{name}, spaced by rank"
 
     def labels(self) -> list[tuple[float, str]]:
         """Return the ticks' places from 0 to 1, and their texts."""
@@ -354,7 +377,7 @@ def _plane(across: Axis, up: Axis, drawn: str, key: str, title: str, described: 
 
 
 def scatter(score: Score, points: Pair) -> str:
-    """Draw points and the cuts of a score's best grid."""
+    """Return the figure of points and the cuts of a score's best grid."""
     kept = _thinned(points)
     across, up = map(Axis.of, points.names, points.variables)
     xs, ys = points.spread()
@@ -368,11 +391,11 @@ def scatter(score: Score, points: Pair) -> str:
     cuts = medians = ""
     if x_cuts.size <= MOST_LINES:
         cuts += "".join(f"M{x:.1f} 0v1000" for x in 1000 * across.share(x_cuts))
-    else:
+    elif not up.categories:
         medians += _medians(x_cuts, (xs, across), (ys, up), "M{0:.1f} {2:.1f}H{1:.1f}")
     if y_cuts.size <= MOST_LINES:
         cuts += "".join(f"M0 {y:.1f}h1000" for y in 1000 - 1000 * up.share(y_cuts))
-    else:
+    elif not across.categories:
         medians += _medians(y_cuts, (ys, up), (xs, across), "M{2:.1f} {0:.1f}V{1:.1f}")
     first, second = points.names
     described = (
@@ -381,7 +404,22 @@ def scatter(score: Score, points: Pair) -> str:
     )
     drawn = f"<path class='points' d='{dots}'/><path class='cuts' d='{cuts}'/>"
     drawn += f"<path class='medians' d='{medians}'/>" if medians else ""
-    return _plane(across, up, drawn, "scatter", f"{first} and {second}", described)
+    drawing = _plane(across, up, drawn, "scatter", f"{first} and {second}", described)
+    return figure(drawing, _seen(score, points, (across, up), medians=bool(medians)))
+
+
+def _seen(score: Score, points: Pair, axes: Sequence[Axis], *, medians: bool) -> str:
+    """Say what a figure of points shows."""
+    size = f"{score.grid.k} rows by {score.grid.l} columns"
+    said = f"Each dot is a record; lines are the best grid, {size}."
+    if max(map(len, score.grid.lines())) > MOST_LINES:
+        short = ": short lines show the median within each part" if medians else ""
+        said = f"Each dot is a record. The best grid has {size}, more than can be drawn{short}."
+    if any(axis.ordered is not None for axis in axes):
+        said += " An axis spaced by rank gives every record the same room."
+    if points.x.size > MOST_POINTS:
+        said += f" {MOST_POINTS:,} of {points.x.size:,} records are drawn, taken at random."
+    return said
 
 
 def _medians(
@@ -472,8 +510,8 @@ def _across(axis: Axis) -> str:
         f"text-anchor='{_anchor(place)}'>{text(words)}</text>"
         for place, words in axis.labels()
     )
-    name = text(shorten(axis.name, AXIS_NAME))
-    return f"{ticks}<text class='axis' x='50%' y='100%' dy='36' text-anchor='middle'>{name}</text>"
+    place = "x='50%' y='100%' dy='36' text-anchor='middle'"
+    return f"{ticks}<text class='axis' {place}>{text(axis.title)}</text>"
 
 
 def _up(axis: Axis) -> str:
@@ -482,7 +520,7 @@ def _up(axis: Axis) -> str:
         f"text-anchor='end'>{text(words)}</text>"
         for place, words in axis.labels()
     )
-    return f"{ticks}<text class='axis' x='0' y='-8'>{text(shorten(axis.name, AXIS_NAME))}</text>"
+    return f"{ticks}<text class='axis' x='0' y='-8'>{text(axis.title)}</text>"
 
 
 def _anchor(place: float) -> str:

@@ -13,8 +13,6 @@ from dpmic.errors import InputError, ParameterError
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
-    MOST_LINES,
-    MOST_POINTS,
     HeatMap,
     figure,
     heat_map,
@@ -45,8 +43,8 @@ def score(result: Score, points: Pair | None) -> Content:
         "MIC": decimals(result.mic),
         **({"unrelated columns, up to": ceiling(known.most)} if known else {}),
         "TIC, normalised": decimals(result.tic(normalised=True)),
-        "MAS, asymmetry": decimals(result.mas),
-        "MEV, largest at the edge": decimals(result.mev),
+        "MAS, asymmetry": _defined(result.mas),
+        "MEV, largest at the edge": _defined(result.mev),
         "MCN, log2 of cells": decimals(result.mcn()),
         "best grid": f"{result.grid.k} x {result.grid.l}",
     }
@@ -55,6 +53,10 @@ def score(result: Score, points: Pair | None) -> Content:
         parts=(Part("At a glance", cards(numbers)), *_scatter(result, points)),
         reading=(words.MIC, words.STRENGTH, words.CHANCE, words.TIC, words.MINE),
     )
+
+
+def _defined(value: float) -> str:
+    return "not defined" if math.isnan(value) else decimals(value)
 
 
 def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Content:
@@ -116,17 +118,8 @@ def _scatter(of: Score | None, points: Pair | None) -> tuple[Part, ...]:
             f"the score is of {of.n} records",
             "pass the columns that were scored",
         )
-    size = f"{of.grid.k} rows by {of.grid.l} columns"
-    caption = f"Each dot is a record; lines are the best grid, {size}."
-    if max(of.grid.k, of.grid.l) > MOST_LINES + 1:
-        caption = (
-            f"Each dot is a record. The best grid has {size}, more than can be drawn: short lines "
-            "show the median within each part."
-        )
-    if points.x.size > MOST_POINTS:
-        caption += f" {MOST_POINTS:,} of {points.x.size:,} records are drawn, taken at random."
     first, second = points.names
-    return (Part(f"{first} and {second}", figure(scatter(of, points), caption)),)
+    return (Part(f"{first} and {second}", scatter(of, points)),)
 
 
 def _table(result: Pairwise) -> str:

@@ -111,7 +111,7 @@ TIC = (
 MINE = (
     "The other statistics describe the shape. MAS is large where a relation goes up and down. MEV "
     "is near the MIC where one column is a function of the other. MCN grows with the number of "
-    "cells that the relation needs."
+    "cells that the relation needs. Columns of categories may have no MAS or MEV."
 )
 TICE = (
     "The records of one column were shuffled many times, which breaks any relation. The histogram "
