@@ -72,6 +72,17 @@ def format_value(value: float, digits: int = 12) -> str:
     return f"{value:,.{digits}g}" if abs(value) >= LEAST_GROUPED else f"{value:.{digits}g}"
 
 
+def plural(count: int, noun: str) -> str:
+    """Write how many there are.
+
+    Examples
+    --------
+    >>> plural(1, "pair"), plural(1200, "pair")
+    ('1 pair', '1,200 pairs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def format_date(days: float) -> str:
     """Write days since 1970 as a date, with the time if it is not midnight.
 

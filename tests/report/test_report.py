@@ -357,6 +357,30 @@ def test_the_rows_of_a_group_stand_together_below_its_name():
     assert "aria-sort='" not in source
 
 
+def test_a_warning_names_the_call_that_may_be_published():
+    for kind, call in (
+        ("score", "dpmic.release returns"),
+        ("pairwise", "dpmic.screen and dpmic.release_pairwise return"),
+        ("test", "dpmic.release_test returns"),
+    ):
+        assert f"published if it has noise: what {call}." in built(kind)
+
+
+def test_a_table_of_one_pair_is_called_that():
+    frame, box = data().select("age", NAMES[1]), dict.fromkeys(NAMES[:2], (0.0, 1.0))
+    for source in (
+        page(dpmic.screen(frame, bounds=box, epsilon=1.0, top=1)),
+        page(dpmic.release_pairwise(frame, bounds=box, epsilon=1.0)),
+    ):
+        assert "<h1>The only pair</h1>" in source
+    assert "<h1>MICe of 1 pair</h1>" in page(dpmic.pairwise(frame))
+
+
+def test_b_has_two_decimals():
+    for result in (results()["score"], results()["pairwise"]):
+        assert re.fullmatch(r"\d+\.\d\d", result.provenance()["B"])
+
+
 def test_how_to_read_names_the_promises_that_scores_rely_on():
     unfolded = re.compile(r"How to read this</h2>(.*?)<details>", re.S)
     rng = np.random.default_rng(4)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from dpmic._format import format_chance
+from dpmic._format import format_chance, plural
 from dpmic.all_pairs.pairwise import pairwise
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
@@ -19,7 +19,7 @@ from dpmic.app._task import Task
 from dpmic.data import load, no_variable, pair
 from dpmic.errors import InputError, safe_repr
 from dpmic.report import page
-from dpmic.report.markup import Cell, Column, decimals, paragraphs, plural, shorten, table, text
+from dpmic.report.markup import Cell, Column, decimals, paragraphs, shorten, table, text
 from dpmic.report.markup import pair as named
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
@@ -114,7 +114,7 @@ def overview(session: Session, query: Mapping[str, str]) -> Page:
 
 
 def _matrix(scores: Pairwise) -> str:
-    """Return a table of links, the fuller the colour, the stronger; at most of the strongest."""
+    """Return a table of links, in strong colours where scores are high; of the strongest pairs."""
     values, names = scores.matrix, scores.names
     filled = np.where(np.isnan(values), -1.0, values)
     shown = np.sort(np.argsort(-filled.max(axis=1), kind="stable")[:MOST_COLUMNS]).tolist()
@@ -126,7 +126,8 @@ def _matrix(scores: Pairwise) -> str:
         f"{''.join(_square(scores, row, column) for column in shown)}</tr>"
         for row in shown
     )
-    caption = "MICe of each pair: the fuller the colour, the stronger. Each number opens its pair."
+    caption = "MICe of each pair: the stronger the colour, the higher the score."
+    caption += " Each number opens its pair."
     if len(shown) < len(names):
         caption += f" Here are the {len(shown)} columns of the strongest pairs."
     return (

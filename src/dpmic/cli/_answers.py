@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpmic._format import format_ceil, format_chance
+from dpmic._format import format_ceil, format_chance, plural
 from dpmic.cli._output import Answer
 from dpmic.cli._shell import for_the_shell
 
@@ -80,9 +80,11 @@ def matrix(result: Pairwise, top: int | None) -> Answer:
     positions = strongest(result.mic, top or MOST_LISTED).tolist()
     rows = list(_pairs(result, positions))
     columns = len(result.names) + len(result.others or ())
-    size = f"{columns} columns, {result.mic.size} pairs, {result.n} rows"
+    pairs, records = plural(result.mic.size, "pair"), plural(result.n, "row")
+    size = f"{columns:,} columns, {pairs}, {records}"
+    which = "strongest" if len(rows) == 1 else f"{len(rows)} strongest"
     return Answer(
-        title=f"The {len(rows)} strongest of all pairs, by {result.statistic} ({size})",
+        title=f"The {which} of all pairs, by {result.statistic} ({size})",
         heads=fields,
         rows=[[_cell(*named) for named in zip(fields, row, strict=True)] for row in rows],
         json=lambda: _json(result, positions) if top else result.to_json(),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._format import format_ceil
+from dpmic._format import format_pvalue
 from dpmic.plots._style import (
     BLUE,
     COLOURS,
@@ -155,8 +155,8 @@ def null(test: results.IndependenceTest, ax: Axes | None) -> Axes:
         weight="bold",
     )
     ax.set(xlabel="TICe", ylabel="permutations")
-    chance = "p < 0.0001" if test.pvalue < 1e-4 else f"p = {format_ceil(test.pvalue, 3)}"
-    head(ax, chance, f"grey: {test.permutations:,} random permutations, n = {test.n:,}")
+    below = f"grey: {test.permutations:,} random permutations, n = {test.n:,}"
+    head(ax, format_pvalue(test.pvalue), below)
     return ax
 
 

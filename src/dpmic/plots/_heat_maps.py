@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic._format import plural
 from dpmic.plots._figures import Bar, by_chance, draw_bars
 from dpmic.plots._style import (
     INK,
@@ -79,7 +80,7 @@ def matrix(result: results.Pairwise, ax: Axes | None) -> Axes:
     """Draw a heat map of all pairs of one table, or of two; grey where it may be chance."""
     others = result.names if result.others is None else result.others
     kept = np.ones(result.mic.shape, bool)
-    below = f"{result.mic.size:,} pairs, n = {result.n:,}"
+    below = f"{plural(result.mic.size, 'pair')}, n = {result.n:,}"
     if result.pvalues is not None:
         kept = ~(result.qvalues > SIGNIFICANT)
         below += f"; grey: not significant (q > {SIGNIFICANT})"
@@ -106,8 +107,10 @@ def private_matrix(published: results.PairwiseRelease, ax: Axes | None) -> Axes:
     cells = _Cells(values, ~np.isnan(values), names, names)
     floor = by_chance(published) + published.half_width
     ax = _draw_cells(cells.clustered(symmetric=True), floor, "MIC, with noise", True, ax)
+    count = len(published.values)
+    named = "the only pair" if count == 1 else f"all {count:,} pairs"
     within = f"95% of the noise lies within {published.half_width:.2g}"
-    head(ax, f"MIC of all {len(published.values):,} pairs", f"{cost(published)}\n{within}")
+    head(ax, f"MIC of {named}", f"{cost(published)}\n{within}")
     return ax
 
 

@@ -48,6 +48,13 @@ PRIVATE: dict[type[Any], Any] = {
 }
 
 
+PUBLISHABLE: dict[type[Any], str] = {
+    Score: "dpmic.release returns",
+    Pairwise: "dpmic.screen and dpmic.release_pairwise return",
+    IndependenceTest: "dpmic.release_test returns",
+}
+"""For each kind without privacy, what returns such a result with noise."""
+
 ESTIMATED = ScoredPairs | Release
 
 UNFOLDED = 3
@@ -171,7 +178,9 @@ def _plain_page(
 ) -> str:
     """Return the page of a result without privacy, which warns first."""
     seen = "" if points is None else ", and a figure shows the records"
-    notice = Part("Not private", paragraphs(words.EXPOSED.format(points=seen)), "promise exposed")
+    calls = next(calls for kind, calls in PUBLISHABLE.items() if isinstance(result, kind))
+    said = words.EXPOSED.format(points=seen, calls=calls)
+    notice = Part("Not private", paragraphs(said), "promise exposed")
     names = () if points is None or isinstance(result, Pairwise) else points.names
     headline = result.headline(*names)
     grid = () if points is None else (words.GRID,)

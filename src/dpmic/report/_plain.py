@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_chance
+from dpmic._format import format_chance, plural
 from dpmic.data import Pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import _words as words
@@ -20,13 +20,14 @@ from dpmic.report._charts import (
     scatter,
     strongest_part,
 )
-from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, plural, table
+from dpmic.report.markup import Cell, Column, Content, Part, cards, decimals, pair, table
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
 from dpmic.results.relation import ceiling
 
 MOST_ROWS = 300
 STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
+VERSIONS = {"mice": (words.MICE,), "micr": (words.MICR,)}
 HEADINGS = {"mic": "MIC", "tic": "TIC", "records": "records", "pvalue": "p", "qvalue": "q"}
 ORDER = {"mic": "descending"}
 FORMATS = {"tic": ".4g", "records": ",d"}
@@ -51,8 +52,13 @@ def score(result: Score, points: Pair | None) -> Content:
     return Content(
         title=f"{STATISTICS.get(result.statistic, result.statistic)}{names}",
         parts=(Part("At a glance", cards(numbers)), *_scatter(result, points)),
-        reading=(words.MIC, words.STRENGTH, words.CHANCE, words.TIC, words.MINE),
+        reading=(_meaning(result), words.STRENGTH, words.CHANCE, words.TIC, words.MINE),
     )
+
+
+def _meaning(result: Score | Pairwise) -> str:
+    """Say what a score measures, and how its version of MIC differs."""
+    return " ".join([words.MIC, *VERSIONS.get(result.statistic, ())])
 
 
 def _defined(value: float) -> str:
@@ -65,7 +71,7 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
     complete = HeatMap(result.matrix, result.names, others)
     part = strongest_part(complete)
     name = STATISTICS.get(result.statistic, result.statistic)
-    caption = f"{name} of each pair: the fuller the colour, the stronger."
+    caption = f"{name} of each pair: the stronger the colour, the higher the score."
     if result.unrelated is not None:
         caption += (
             f" By chance, the strongest of {plural(result.mic.size, 'unrelated pair')} of numbers "
@@ -75,7 +81,7 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
         caption += (
             f" Columns of the strongest pairs are shown, at most {MOST_COLUMNS} on each side."
         )
-    reading = [words.MIC, words.STRENGTH, words.CHANCE]
+    reading = [_meaning(result), words.STRENGTH, words.CHANCE]
     reading += [words.TIC] if result.tic is not None else []
     reading += [words.PVALUES, words.QVALUES] if result.pvalues is not None else []
     return Content(

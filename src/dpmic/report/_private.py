@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_chance, format_complement, format_date
+from dpmic._format import format_chance, format_complement, format_date, plural
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
@@ -28,7 +28,6 @@ from dpmic.report.markup import (
     cards,
     decimals,
     pair,
-    plural,
     table,
     text,
 )
@@ -60,7 +59,7 @@ Exact = Mapping[tuple[str, str], float]
 def screening(result: Screening, estimate: bool, exact: Exact | None = None) -> Content:
     """Show the selected pairs."""
     selected = len(result.pairs)
-    title = f"All {plural(selected, 'pair')}"
+    title = _every(selected)
     if selected < result.candidates:
         title = the_strongest(selected, result.candidates)
     if result.target is not None:
@@ -141,7 +140,7 @@ def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]], several: bo
 
 def matrix(result: PairwiseRelease, estimate: bool) -> Content:
     """Show every pair, as a matrix where no column was named."""
-    title = f"All {plural(len(result.values), 'pair')}"
+    title = _every(len(result.values))
     parts = _pairs(result, estimate)
     if result.target is not None:
         title += f" with {result.target}"
@@ -192,8 +191,8 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
     guess = (words.ESTIMATE,) if estimate else ()
     caption = (
         f"The counts of {first} and {second} in {result.m} by {result.m} cells, with noise, made "
-        f"to add up to the {plural(result.n, 'record')}. The fuller the colour, the more records; "
-        f"the fullest cell holds {max(map(max, result.histogram)):,}."
+        f"to add up to the {plural(result.n, 'record')}. The stronger the colour, the more "
+        f"records; the largest cell holds {max(map(max, result.histogram)):,}."
     )
     return Content(
         title=f"Histogram of {first} and {second}",
@@ -302,7 +301,7 @@ def _heat(result: PairwiseRelease) -> Part:
     complete = HeatMap(result.matrix, result.names, result.names)
     part = strongest_part(complete)
     drawing = heat_map(part, "Published values of all pairs")
-    caption = "The published values, noise included: the fuller the colour, the larger."
+    caption = "The published values, noise included: the stronger the colour, the larger."
     if len(part.rows) < len(complete.rows):
         caption += f" {MOST_COLUMNS} of {len(complete.rows)} columns are shown, "
         caption += "those of the largest values."
@@ -326,6 +325,10 @@ def _cells(edges: Sequence[float], dates: bool) -> list[str]:
     """Return from where to where each cell of an axis goes."""
     ends = [format_date(edge) if dates else f"{edge:.6g}" for edge in edges]
     return [f"{low} to {high}" for low, high in itertools.pairwise(ends)]
+
+
+def _every(pairs: int) -> str:
+    return "The only pair" if pairs == 1 else f"All {pairs:,} pairs"
 
 
 def _cut(shown: int, total: int) -> str:

@@ -11,6 +11,13 @@ MIC = (
     "shape it has, or what causes what. With few records, a curve that goes up and down scores "
     "less than 1 even if it is exact."
 )
+MICE = (
+    "MICe, which this report shows, searches fewer grids than MIC and estimates its value in the "
+    "whole population."
+)
+MICR = (
+    "MICr, which this report shows, draws its grids within stated bounds, whatever the records are."
+)
 STRENGTH = (
     f"This report calls a relation weak below {MODERATE}, moderate from {MODERATE} and strong from "
     f"{STRONG}. For comparison: columns with a normal distribution score about {MODERATE} if their "
@@ -115,7 +122,8 @@ MINE = (
 )
 TICE = (
     "The records of one column were shuffled many times, which breaks any relation. The histogram "
-    "shows TICe, the statistic, after each shuffle; the line shows it for the records as they are."
+    "shows TICe, which sums the scores of all grids, after each shuffle; the line shows it for the "
+    "records as they are."
 )
 GRID = (
     "The lines are the grid that shows the relation best: if the cell in one direction says much "
@@ -124,8 +132,7 @@ GRID = (
 EXPOSED = (
     "Nothing in this report is private: its numbers were computed from the records as they are, "
     "without noise{points}. If the table holds anything sensitive, do not publish this report or "
-    "any number in it. You may publish what dpmic.screen, dpmic.release and "
-    "dpmic.release_pairwise return."
+    "any number in it. Such a result may be published if it has noise: what {calls}."
 )
 REHEARSED = "Rehearsal on made-up data"
 REHEARSAL = (

@@ -60,17 +60,6 @@ def decimals(value: float) -> str:
     return f"{value:.4f}"
 
 
-def plural(count: int, noun: str) -> str:
-    """Write how many there are.
-
-    Examples
-    --------
-    >>> plural(1, "pair"), plural(1200, "pair")
-    ('1 pair', '1,200 pairs')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def text(words: str) -> str:
     r"""Escape a text, and write characters that nobody sees as Python would.
 
