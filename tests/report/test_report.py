@@ -360,10 +360,10 @@ def test_the_rows_of_a_group_stand_together_below_its_name():
 def test_a_warning_names_the_call_that_may_be_published():
     for kind, call in (
         ("score", "dpmic.release returns"),
-        ("pairwise", "dpmic.screen and dpmic.release_pairwise return"),
+        ("pairwise", "dpmic.screen or dpmic.release_pairwise returns"),
         ("test", "dpmic.release_test returns"),
     ):
-        assert f"published if it has noise: what {call}." in built(kind)
+        assert f"You may publish what {call}, since it has noise." in built(kind)
 
 
 def test_a_table_of_one_pair_is_called_that():

@@ -50,7 +50,7 @@ PRIVATE: dict[type[Any], Any] = {
 
 PUBLISHABLE: dict[type[Any], str] = {
     Score: "dpmic.release returns",
-    Pairwise: "dpmic.screen and dpmic.release_pairwise return",
+    Pairwise: "dpmic.screen or dpmic.release_pairwise returns",
     IndependenceTest: "dpmic.release_test returns",
 }
 """For each kind without privacy, what returns such a result with noise."""

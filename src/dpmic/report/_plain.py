@@ -73,10 +73,9 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
     name = STATISTICS.get(result.statistic, result.statistic)
     caption = f"{name} of each pair: the stronger the colour, the higher the score."
     if result.unrelated is not None:
-        caption += (
-            f" By chance, the strongest of {plural(result.mic.size, 'unrelated pair')} of numbers "
-            f"scores up to {ceiling(result.unrelated.most)} (95%)."
-        )
+        pairs = f"the strongest of {result.mic.size:,} unrelated pairs of numbers scores"
+        unrelated = pairs if result.mic.size > 1 else "unrelated columns of numbers score"
+        caption += f" By chance, {unrelated} up to {ceiling(result.unrelated.most)} (95%)."
     if part is not complete:
         caption += (
             f" Columns of the strongest pairs are shown, at most {MOST_COLUMNS} on each side."

@@ -200,7 +200,7 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
             Part("The result", cards(numbers)),
             Part("The noisy histogram", figure(histogram(result), caption) + _counts(result)),
         ),
-        reading=(words.MIC, words.COUNTS, *guess, words.MINE),
+        reading=(words.MIC, words.COUNTS, *guess, words.TIC, words.MINE),
     )
 
 

@@ -132,7 +132,7 @@ GRID = (
 EXPOSED = (
     "Nothing in this report is private: its numbers were computed from the records as they are, "
     "without noise{points}. If the table holds anything sensitive, do not publish this report or "
-    "any number in it. Such a result may be published if it has noise: what {calls}."
+    "any number in it. You may publish what {calls}, since it has noise."
 )
 REHEARSED = "Rehearsal on made-up data"
 REHEARSAL = (
