@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 LEAST_MISS = 1e-9
@@ -23,6 +24,12 @@ LOG_10 = Decimal("2.302585092994045")
 
 LEAST_GROUPED = 10_000
 """From here on a value of a column is written with commas between thousands."""
+
+EPOCH = datetime(1970, 1, 1)
+
+DAY_STEPS = (1, 2, 5, 10, 20)
+MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 24_000)
+"""Days, and months, between the marks of an axis of dates."""
 
 JOINERS = "\u200c\u200d"
 """Format characters that some languages need; all others are escaped, since they reorder text."""
@@ -77,6 +84,45 @@ def format_value(value: float, digits: int = 12) -> str:
     ('1950', '-0.5', '20,000')
     """
     return f"{value:,.{digits}g}" if abs(value) >= LEAST_GROUPED else f"{value:.{digits}g}"
+
+
+def format_date(days: float) -> str:
+    """Write days since 1970 as a date, with the time if it is not midnight.
+
+    Examples
+    --------
+    >>> format_date(19000.0), format_date(0.5)
+    ('2022-01-08', '1970-01-01 12:00')
+    """
+    when = EPOCH + timedelta(days=days)
+    return when.strftime("%Y-%m-%d" if days == math.floor(days) else "%Y-%m-%d %H:%M")
+
+
+def calendar(low: float, high: float) -> list[tuple[float, str]]:
+    """Return up to seven marks of an axis of dates: first days of years or months, or days.
+
+    Examples
+    --------
+    >>> calendar(17897, 19696)[:2], calendar(19000, 19300)[0], calendar(19000, 19003)[-1]
+    ([(17897.0, '2019'), (18262.0, '2020')], (19052.0, '2022-03'), (19003.0, '2022-01-11'))
+    """
+    few = (high - low) / 5
+    found: list[tuple[float, str]] = []
+    if few <= DAY_STEPS[-1]:
+        step = next(own for own in DAY_STEPS if own >= few)
+        days = range(math.ceil(low / step) * step, math.floor(high) + 1, step)
+        found = [(float(day), format_date(day)) for day in days]
+    else:
+        step = next((own for own in MONTH_STEPS if own * 30 >= few), MONTH_STEPS[-1])
+        first, last = (EPOCH + timedelta(days=end) for end in (low, high))
+        for month in range(first.year * 12 // step * step, last.year * 12 + last.month, step):
+            if month < 12:  # there is no year 0
+                continue
+            when = datetime(month // 12, month % 12 + 1, 1)
+            place = (when - EPOCH) / timedelta(days=1)
+            if low <= place <= high:
+                found.append((place, when.strftime("%Y" if step % 12 == 0 else "%Y-%m")))
+    return found or [(end, format_date(end)) for end in dict.fromkeys((low, high))]
 
 
 def format_complement(miss: float) -> str:

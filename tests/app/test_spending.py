@@ -198,7 +198,7 @@ def test_another_window_finds_what_was_paid_for(ready, tmp_path):
     assert len(dpmic.Ledger(tmp_path / "visits.ledger").history()) == 1
     history = later.get("ledger").text
     assert "answered" in history
-    assert "age, dose" in history
+    assert "MIC of age and dose by " in history
 
 
 def test_a_gap_is_refused_by_the_column_alone(ready, tmp_path):

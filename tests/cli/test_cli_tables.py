@@ -145,7 +145,7 @@ def test_a_ledger_is_made_and_shown(run, tmp_path):
     _, out, _ = run("ledger", "show", "p.ledger")
     out = " ".join(out.split())
     assert "epsilon 1.5 of 3 spent" in out
-    assert "visits: capped-laplace of" in out
+    assert "visits: MIC of a and" in out
     assert "theirs: a question of" in out
     content = json.loads(run("ledger", "show", "p.ledger", "--json")[1])
     assert content["spent"] == ledger.spent
@@ -167,8 +167,9 @@ def test_a_ledger_shows_groups_in_words(run, tmp_path):
     dpmic.screen(table, top=1, ledger=ledger, **rows, **asked)
     assert "{" not in run("ledger", "show", "p.ledger")[1]
     released, screened = (entry.words for entry in ledger.history())
-    assert released.endswith("of a, b, for each of 2 groups by ward (n = 2000)")
-    assert screened == "screen of a, b, c, top 1, for each of 2 groups by ward (n = 2000)"
+    each = ", for each of 2 groups by ward (n = 2,000)"
+    assert released == f"MIC of a and b by capped-laplace{each}"
+    assert screened == f"the strongest pair of a, b, c{each}"
     content = json.loads(run("ledger", "show", "p.ledger", "--json")[1])
     assert content["history"][0]["question"]["groups"] == {"u": 800, "v": 800}
 

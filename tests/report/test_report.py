@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -19,6 +20,7 @@ from report_kinds import HOSTILE, KINDS, NAMES, PLAIN, PRIVATE, Budget, built, d
 from sweeps import sweep
 
 import dpmic
+from dpmic._format import calendar
 from dpmic.data import Pair, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import page
@@ -327,6 +329,72 @@ def test_a_group_says_what_was_promised_and_not_its_size():
     assert "Public: n = 1500, by = half" in groups.guarantee
 
 
+def test_the_rows_of_a_group_stand_together_below_its_name():
+    groups = results()["groups"]
+    pairs = (("age", "dose"), ("age", "length_of_stay_in_hospital"), ("a" * 30, "b" * 30))
+    values = ((0.2, 0.9, 0.3), (0.8, 0.1, 0.1))
+    members = tuple(
+        dataclasses.replace(
+            results()["screening"],
+            pairs=pairs,
+            values=each,
+            estimates=each,
+            parameters=m.parameters,
+        )
+        for m, each in zip(groups.members, values, strict=True)
+    )
+    source = page(dataclasses.replace(groups, members=members))
+    labels = re.findall(
+        r"<text( class='value')? x='0' y='\d+'>(?:<title>(.*?)</title>)?(.*?)<", source
+    )
+    headings = [place for place, (heading, _, _) in enumerate(labels) if heading]
+    assert headings == [0, 4]
+    assert [labels[place][2] for place in headings] == ["half 0", "half 1"]
+    assert labels[1][2] == "age \u00b7 length_of_stay_in_hospital"
+    assert labels[2][1] == f"{'a' * 30} \u00b7 {'b' * 30}"  # complete in its tooltip
+    listed = re.findall(r"<tr><th scope='row'>(\d)</th>", source)
+    assert listed == ["0"] * 3 + ["1"] * 3
+    assert "aria-sort='" not in source
+
+
+def test_a_warning_names_the_call_that_may_be_published():
+    for kind, call in (
+        ("score", "dpmic.release returns"),
+        ("pairwise", "dpmic.screen or dpmic.release_pairwise returns"),
+        ("test", "dpmic.release_test returns"),
+    ):
+        assert f"You may publish what {call}, since it has noise." in built(kind)
+
+
+def test_a_table_of_one_pair_is_called_that():
+    frame, box = data().select("age", NAMES[1]), dict.fromkeys(NAMES[:2], (0.0, 1.0))
+    for source in (
+        page(dpmic.screen(frame, bounds=box, epsilon=1.0, top=1)),
+        page(dpmic.release_pairwise(frame, bounds=box, epsilon=1.0)),
+    ):
+        assert "<h1>The only pair</h1>" in source
+    assert "<h1>MICe of 1 pair</h1>" in page(dpmic.pairwise(frame))
+
+
+def test_b_has_two_decimals():
+    for result in (results()["score"], results()["pairwise"]):
+        assert re.fullmatch(r"\d+\.\d\d", result.provenance()["B"])
+
+
+def test_how_to_read_names_the_promises_that_scores_rely_on():
+    unfolded = re.compile(r"How to read this</h2>(.*?)<details>", re.S)
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"age": rng.uniform(size=900), "dose": rng.uniform(size=900)})
+    terms = {"data": frame, "bounds": dict.fromkeys(frame.columns, (0, 1)), "epsilon": 4.0}
+    dropped = dpmic.release("age", "dose", missing="drop", complete=0.57, **terms)
+    for source in (page(dropped), page(dropped, rehearsal=True)):
+        assert "that at least 57% of the records have both values" in unfolded.search(source)[1]
+    grouped = unfolded.search(built("groups"))[1]
+    assert "The smallest number of records in a group is a promise" in grouped
+    assert "have both values" not in grouped
+    assert "promise" not in unfolded.search(built("release"))[1]
+
+
 def test_what_each_column_is_comes_from_the_result_and_the_job_file():
     frame = {"age": np.arange(90.0), "pay # x": np.arange(90.0) ** 2}
     bounds = {"age": (0, 120), "pay # x": (0, 9000)}
@@ -414,6 +482,31 @@ def test_many_lines_give_way_to_medians():
     turned = page(dpmic.mice(waves, x), points=pair(waves, x))
     drawn = re.search(r"class='medians' d='([^']+)'", turned)[1]
     assert len(re.findall("V", drawn)) == len(places)
+
+
+def test_categories_have_no_median_and_no_asymmetry():
+    x = np.linspace(0, 1, 2000)
+    ward = np.where(np.sin(60 * x) > 0, "a", "b")
+    source = page(dpmic.mice(x, ward), points=(x, ward))
+    assert "more than can be drawn." in source
+    assert "class='medians'" not in source
+    assert "not defined" in source
+    assert "nan" not in re.sub(r"<(style|script)>.*?</\1>", "", source, flags=re.S)
+    letters = np.array([*"ABCDEFGHIJKLMNOPQRST"])[(20 * x).astype(int).clip(0, 19)]
+    source = page(dpmic.mice(x, letters), points=(x, letters))
+    assert "class='medians'" in source  # of x in each category
+
+
+def test_axes_with_most_values_in_a_corner_are_spaced_by_rank(rng):
+    pay = np.exp(2 * rng.normal(size=999))
+    points = (pay, pay + rng.uniform(size=999))
+    source = page(dpmic.mice(*points), points=points)
+    assert source.count("<text class='axis'") == source.count(", spaced by rank</text>") == 2
+    assert "gives every record the same room" in source
+    dots = re.search(r"class='points' d='([^']+)'", source)[1]
+    places = np.array(re.findall(r"M([\d.]+) ", dots), float)
+    assert np.sort(places) == pytest.approx(1000 * (np.arange(999) + 0.5) / 999, abs=0.1)
+    assert "spaced by rank" not in page(dpmic.mice(-pay, x := np.log(pay)), points=(x, x + 1))
 
 
 def test_the_histogram_shown_is_the_noisy_one():
@@ -519,6 +612,46 @@ def test_ticks_are_few_and_inside(low, span):
     assert 1 <= len(ticks) <= 7
     slack = 1e-9 * (abs(low) + span)
     assert all(axis.low - slack <= tick <= axis.high + slack for tick in ticks)
+
+
+@given(st.floats(-700_000, 2_900_000), st.floats(0, 30_000))
+def test_marks_of_dates_are_few_and_inside(low, span):
+    marks = calendar(low, low + span)
+    places = [place for place, _ in marks]
+    assert 1 <= len(marks) <= 7
+    assert places == sorted(set(places))
+    assert all(low <= place <= low + span for place in places)
+    assert len({words for _, words in marks}) == len(marks) or span < 0.01
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series, pa.array])
+def test_an_axis_of_dates_shows_dates(kind):
+    days = np.arange(400)
+    dates = kind([datetime.date(2022, 1, 1) + datetime.timedelta(int(day)) for day in days])
+    points = (dates, np.sin(days / 40))
+    score = dpmic.mice(*points)
+    test = dpmic.independence_test(*points, permutations=9, rng=0)
+    for source in (page(score, points=points), page(test, points=points, others=(score,))):
+        assert re.findall(r">(20\d\d-\d\d)<", source) == [
+            "2022-01",
+            "2022-04",
+            "2022-07",
+            "2022-10",
+            "2023-01",
+        ]
+        assert "19,000" not in source
+
+
+def test_a_published_histogram_of_dates_shows_dates():
+    dates = [datetime.date(2022, 1, 1) + datetime.timedelta(day) for day in range(400)]
+    box = ((datetime.date(2020, 1, 1), datetime.date(2024, 1, 1)), (0, 400))
+    release = dpmic.release(
+        dates, range(400), bounds=box, epsilon=1.0, mechanism="micr-geometric", allow_noisy=True
+    )
+    assert release.dates == (True, False)
+    source = page(release)
+    assert re.findall(r"anchor='\w+'>(20\d\d)<", source) == ["2020", "2021", "2022", "2023", "2024"]
+    assert ">2020-01-01 to 20" in source
 
 
 def test_one_person_is_the_unit_that_is_shown():

@@ -4,6 +4,7 @@ import dataclasses
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 from report_kinds import results
 from sweeps import sweep
@@ -34,13 +35,35 @@ def test_words_cover_the_interval_of_the_noise():
                 assert degree(value - half, value + half) in sentence
             else:
                 assert "Unrelated columns score up to 0.02." in sentence
-            assert f"give or take {ceiling(half, 3 if half < 0.005 else 2)}" in sentence or not half
+            digits = 3 if half == 0.01 else 2  # two significant digits if the first is 1
+            assert f"give or take {ceiling(half, digits)}" in sentence or not half
 
 
 def test_a_sentence_names_columns_as_they_are():
     assert Relation(("pH", "b_c"), 0.5).sentence == "pH and b_c score 0.50."
-    assert Relation(("x", "y"), 0.5, where=" in ward a").sentence == "x and y in ward a score 0.50."
+    assert Relation(("x", "y"), 0.5, where="ward a").sentence == "In ward a, x and y score 0.50."
     assert Relation(("blood_pressure", "y"), 0.5).sentence.startswith("Blood_pressure and y ")
+
+
+@sweep(
+    ("half", "said"),
+    [(0.29, "0.29"), (0.066, "0.07"), (0.0141, "0.015"), (0.0041, "0.005"), (1e-5, "0.0001")],
+)
+def test_noise_has_as_many_digits_as_it_deserves_and_the_value_as_many_decimals(half, said):
+    value, noise = re.findall(r"0\.\d+", Relation(("x", "y"), 0.5, half).number)
+    assert noise == said
+    assert len(value) == len(noise)
+
+
+def test_groups_with_several_pairs_are_not_thrown_together(rng):
+    x, y = rng.uniform(size=(2, 900))
+    wards = np.resize(["a", "b", "c"], 900)
+    table = pl.DataFrame({"x": x, "y": x**2, "z": y, "ward": wards})
+    by = {"by": "ward", "categories": {"ward": ["a", "b", "c"]}, "at_least": 300}
+    terms = {"bounds": dict.fromkeys("xyz", (0, 1)), "epsilon": 10, "allow_noisy": True}
+    said = dpmic.screen(table, top=2, **terms, **by).headline()
+    assert re.match(r"In ward [abc], x and y are strongly related: ", said)
+    assert " of the 6 pairs of the 3 groups score" in said
 
 
 def test_unrelated_columns_are_seldom_called_related(rng):
@@ -98,8 +121,9 @@ def test_a_relation_exceeds_what_the_noise_of_any_value_explains(kind):
             said = dataclasses.replace(result, members=members).headline()
         else:
             said = with_first(result, value).headline()
-        assert (" related: " in said or " related in group 0 of half: " in said) == related
-        assert f"give or take {ceiling(relation.half)}" in said
+        assert (" related: " in said) == related
+        assert (kind == "groups") == said.lower().startswith("in half 0, ")
+        assert relation.number.partition("give or take")[2] in said
 
 
 def test_the_strongest_of_several_groups_is_compared_with_the_strongest_of_as_many():

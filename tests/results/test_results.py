@@ -199,6 +199,21 @@ def test_bands_of_a_nominal_column_are_lines(rng):
     assert "of its lines drawn" in drawn.texts[0].get_text()
 
 
+def test_axes_of_dates_show_dates():
+    pytest.importorskip("matplotlib").use("agg")
+    dates = np.arange("2020-01-01", "2024-01-01", dtype="datetime64[D]")
+    height = np.arange(dates.size) % 365.0
+    box = ((dates[0], dates[-1]), (0, 365))
+    private = {"epsilon": 1.0, "mechanism": "micr-geometric", "allow_noisy": True}
+    for ax in (
+        dpmic.mice(dates, height).plot(dates, height),
+        dpmic.release(dates, height, bounds=box, **private).plot(),
+    ):
+        marks = [label.get_text() for label in ax.get_xticklabels()]
+        assert marks == ["2020", "2021", "2022", "2023"]
+        assert ax.get_xticks()[0] == 18262  # days since 1970
+
+
 def test_plots_leave_the_settings_of_matplotlib_alone(score, rng):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")

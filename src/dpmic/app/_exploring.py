@@ -107,7 +107,7 @@ def overview(session: Session, query: Mapping[str, str]) -> Page:
 
 
 def _matrix(scores: Pairwise) -> str:
-    """Return a table of links, the fuller the colour, the stronger; at most of the strongest."""
+    """Return a table of links, in strong colours where scores are high; of the strongest pairs."""
     values, names = scores.matrix, scores.names
     filled = np.where(np.isnan(values), -1.0, values)
     shown = np.sort(np.argsort(-filled.max(axis=1), kind="stable")[:MOST_COLUMNS]).tolist()
@@ -119,7 +119,8 @@ def _matrix(scores: Pairwise) -> str:
         f"{''.join(_square(scores, row, column) for column in shown)}</tr>"
         for row in shown
     )
-    caption = "MICe of each pair: the fuller the colour, the stronger. Each number opens its pair."
+    caption = "MICe of each pair: the stronger the colour, the higher the score."
+    caption += " Each number opens its pair."
     if len(shown) < len(names):
         caption += f" Here are the {len(shown)} columns of the strongest pairs."
     return (

@@ -50,18 +50,19 @@ _LABELS = (int, np.integer, tuple)  # pandas's labels of columns, besides text
 class Pair:
     """Two columns of the same records, complete and finite, with their names.
 
-    A nominal column holds positions in its ``categories``.
+    A nominal column holds positions in its ``categories``, one of ``dates`` days since 1970.
     """
 
     x: NDArray[np.float64] = field(repr=False)
     y: NDArray[np.float64] = field(repr=False)
     names: tuple[str, str]
     categories: tuple[Categories | None, Categories | None] = (None, None)
+    dates: tuple[bool, bool] = (False, False)
 
     @property
     def variables(self) -> tuple[Variable, Variable]:
         """Both columns as variables."""
-        x, y = map(Variable, (self.x, self.y), self.categories)
+        x, y = map(Variable, (self.x, self.y), self.categories, (False, False), self.dates)
         return x, y
 
     def spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -224,7 +225,7 @@ def read(source: Source, *, missing: Missing = "raise", domains: Domains | None 
             "pass more data",
         )
     names = source.names[0], source.names[1]
-    return Pair(x.values, y.values, names, (x.categories, y.categories))
+    return Pair(x.values, y.values, names, (x.categories, y.categories), (x.dates, y.dates))
 
 
 def pair(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import enum
 import warnings
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._validate import BOOLEANS, MAX_CATEGORIES, Categories, Domain, label
+from dpmic._validate import BOOLEANS, MAX_CATEGORIES, Categories, Domain, label, moment
 from dpmic.data._arrow import booleans, is_float, words
 from dpmic.data._columns import (
     LEAST_RECORDS,
@@ -23,6 +23,7 @@ from dpmic.data._columns import (
     as_series,
     coded,
     column,
+    declares_dates,
     is_missing,
     plain_values,
 )
@@ -48,12 +49,13 @@ class Variable:
     values: NDArray[np.float64]
     categories: Categories | None = None
     fixed: bool = False  # whether categories are kept even if none of the records has them
+    dates: bool = False  # whether numbers are days since 1970
 
     def at(self, rows: NDArray[Any]) -> Variable:
         """Return some records, with the categories that occur among them."""
         values = self.values[rows]
         if self.categories is None or self.fixed:
-            return Variable(values, self.categories, self.fixed)
+            return replace(self, values=values)
         used, codes = np.unique(values, return_inverse=True)
         labels = tuple(self.categories.labels[int(code)] for code in used)
         return Variable(codes.astype(np.float64), Categories(labels))
@@ -74,7 +76,7 @@ def variable(values: Any, name: str, domain: Domain | None = None) -> Variable:
         return Variable(coded(values, name, domain), domain, fixed=True)
     if domain is None and is_nominal(values):
         return _nominal(values, name)
-    return Variable(column(values, name))
+    return Variable(column(values, name), dates=_are_dates(values))
 
 
 def gaps(values: Any) -> NDArray[np.bool_]:
@@ -107,7 +109,7 @@ def no_variable(values: Any, name: str) -> str:
         distinct, different = len(labels), 2 < len(texts) == len(labels)
         if not different and distinct <= MAX_CATEGORIES:
             return ""
-        if _are_dates(labels):
+        if _look_like_dates(labels):
             return f"dates as text: {AS_TYPE}"
         return "every text is different" if different else f"{distinct:,} different texts"
     if types.is_temporal(values.type):
@@ -163,9 +165,22 @@ def is_nominal(values: Any) -> bool:
     return dtype in (nw.String, nw.Boolean, nw.Categorical) and not getattr(own, "ordered", False)
 
 
-def _are_dates(labels: Collection[str]) -> bool:
+def _look_like_dates(labels: Collection[str]) -> bool:
     """Return whether all texts look like dates."""
     return bool(labels) and all(map(DATE.match, labels))
+
+
+def _are_dates(values: Any) -> bool:
+    """Return whether a column holds dates: its type says so, or else its first value."""
+    if is_float(values):
+        return False
+    if not isinstance(values, list | tuple | range):
+        declared = declares_dates(values)
+        if declared is not None:
+            return declared
+        values = plain_values(values, "")
+    first = next((own for own in values if not is_missing(own)), None)
+    return not isinstance(first, str) and moment(first) is not None
 
 
 def _are_names(values: Any) -> bool:
@@ -190,7 +205,7 @@ def _nominal(values: Any, name: str) -> Variable:
     boolean = set(labels) <= set(BOOLEANS)
     if boolean:
         labels = list(BOOLEANS)
-    what, dates = f"column {safe_repr(name)}", _are_dates(labels)
+    what, dates = f"column {safe_repr(name)}", _look_like_dates(labels)
     other = 'leave it out, or merge rare values into a category such as "other"'
     if len(labels) > MAX_CATEGORIES:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._format import format_ceil
+from dpmic._format import format_pvalue
 from dpmic.plots._style import (
     BLUE,
     COLOURS,
@@ -24,6 +24,7 @@ from dpmic.plots._style import (
     cost,
     head,
     literal,
+    mark_dates,
     new_axes,
     shades,
     style,
@@ -59,9 +60,12 @@ def scatter(score: results.Score, points: Pair, ax: Axes | None) -> Axes:
     ax = ax or new_axes()
     _draw_points(points, ax)
     banded = _draw_grid(score.grid.lines(), points, ax)
-    for axis, known in zip((ax.xaxis, ax.yaxis), points.categories, strict=True):
-        if known is not None:
-            axis.set_ticks(range(len(known)), [literal(label) for label in known.labels])
+    for axis, own in zip((ax.xaxis, ax.yaxis), points.variables, strict=True):
+        if own.categories is not None:
+            labels = own.categories.labels
+            axis.set_ticks(range(len(labels)), list(map(literal, labels)))
+        elif own.dates:
+            mark_dates(axis, own.values.min(), own.values.max())
     x, y = map(literal, points.names)
     ax.set(xlabel=x, ylabel=y)
     scored = f"{STATISTICS[score.statistic]} = {score.mic:.3f}, n = {score.n:,}"
@@ -151,8 +155,8 @@ def null(test: results.IndependenceTest, ax: Axes | None) -> Axes:
         weight="bold",
     )
     ax.set(xlabel="TICe", ylabel="permutations")
-    chance = "p < 0.0001" if test.pvalue < 1e-4 else f"p = {format_ceil(test.pvalue, 3)}"
-    head(ax, chance, f"grey: {test.permutations:,} random permutations, n = {test.n:,}")
+    below = f"grey: {test.permutations:,} random permutations, n = {test.n:,}"
+    head(ax, format_pvalue(test.pvalue), below)
     return ax
 
 

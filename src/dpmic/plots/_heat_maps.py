@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmic._format import plural
 from dpmic.plots._figures import Bar, by_chance, draw_bars
 from dpmic.plots._style import (
     INK,
@@ -20,6 +21,7 @@ from dpmic.plots._style import (
     cost,
     head,
     literal,
+    mark_dates,
     new_axes,
     shades,
     style,
@@ -61,6 +63,10 @@ def heat_map(published: results.HistogramRelease, ax: Axes | None) -> Axes:
     colour_bar(ax, cells, "records, with noise", ticks=MaxNLocator(integer=True))
     x, y = map(literal, published.names)
     ax.set(xlabel=x, ylabel=y)
+    edges = (published.x_edges, published.y_edges)
+    for axis, own, dates in zip((ax.xaxis, ax.yaxis), edges, published.dates, strict=True):
+        if dates:
+            mark_dates(axis, own[0], own[-1])
     head(
         ax,
         f"{x} and {y}",
@@ -74,7 +80,7 @@ def matrix(result: results.Pairwise, ax: Axes | None) -> Axes:
     """Draw a heat map of all pairs of one table, or of two; grey where it may be chance."""
     others = result.names if result.others is None else result.others
     kept = np.ones(result.mic.shape, bool)
-    below = f"{result.mic.size:,} pairs, n = {result.n:,}"
+    below = f"{plural(result.mic.size, 'pair')}, n = {result.n:,}"
     if result.pvalues is not None:
         kept = ~(result.qvalues > SIGNIFICANT)
         below += f"; grey: not significant (q > {SIGNIFICANT})"
@@ -101,8 +107,10 @@ def private_matrix(published: results.PairwiseRelease, ax: Axes | None) -> Axes:
     cells = _Cells(values, ~np.isnan(values), names, names)
     floor = by_chance(published) + published.half_width
     ax = _draw_cells(cells.clustered(symmetric=True), floor, "MIC, with noise", True, ax)
+    count = len(published.values)
+    named = "the only pair" if count == 1 else f"all {count:,} pairs"
     within = f"95% of the noise lies within {published.half_width:.2g}"
-    head(ax, f"MIC of all {len(published.values):,} pairs", f"{cost(published)}\n{within}")
+    head(ax, f"MIC of {named}", f"{cost(published)}\n{within}")
     return ax
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from dpmic._format import format_ceil
+from dpmic._format import calendar, format_ceil
 from dpmic.errors import DependencyError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
@@ -105,6 +106,12 @@ def literal(name: str) -> str:
     if len(name) > LONGEST:
         name = f"{name[: LONGEST - 1]}\u2026"
     return name.replace("$", r"\$")
+
+
+def mark_dates(axis: Axis, low: float, high: float) -> None:
+    """Write dates along an axis of days since 1970."""
+    places, labels = zip(*calendar(low, high), strict=True)
+    axis.set_ticks(places, labels)
 
 
 def new_axes(width: float = 6.4, height: float = 4.8) -> Axes:

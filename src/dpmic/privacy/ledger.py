@@ -64,14 +64,26 @@ class Entry:
             return self.question  # anybody may charge for anything, by Ledger.spend
 
 
+PUBLISHED = {
+    "pairwise": "the MIC of all pairs",
+    "rank-tables": "a test of independence",
+    "bounds": "a range",
+    "micr-geometric": "a noisy histogram",
+}
+"""What mechanisms of one kind of result publish, in words."""
+
+
 def _in_words(key: Any) -> str:
     """Return a query key in words."""
     groups = f", for each of {len(key['groups'])} groups by {key['by']}" if "groups" in key else ""
     asked = {**key.get("each", {}), **key}  # with groups, the query of each
     named = f"{asked['name']}: " if asked.get("name") else ""
-    top = f", top {asked['top']}" if "top" in asked else ""
-    what = f"{named}{asked['mechanism']} of {', '.join(asked['columns'])}{top}{groups}"
-    return f"{what} (n = {asked['n']})"
+    mechanism, top = asked["mechanism"], asked.get("top", 1)
+    strongest = "the strongest pair" if top == 1 else f"the {top} strongest pairs"
+    what = {"screen": strongest, **PUBLISHED}.get(mechanism) or asked["statistic"].upper()
+    by = "" if mechanism == "screen" or mechanism in PUBLISHED else f" by {mechanism}"
+    columns = (", " if len(asked["columns"]) > 2 else " and ").join(asked["columns"])
+    return f"{named}{what} of {columns}{by}{groups} (n = {asked['n']:,})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from dpmic import __version__
-from dpmic._format import format_ceil, format_floor, format_remainder
+from dpmic._format import format_ceil, format_floor, format_remainder, format_value
 from dpmic.data import Pair, pair
 from dpmic.errors import ParameterError, safe_repr
 from dpmic.report import _plain, _private
@@ -47,6 +47,13 @@ PRIVATE: dict[type[Any], Any] = {
     Groups: _private.groups,
 }
 
+
+PUBLISHABLE: dict[type[Any], str] = {
+    Score: "dpmic.release returns",
+    Pairwise: "dpmic.screen or dpmic.release_pairwise returns",
+    IndependenceTest: "dpmic.release_test returns",
+}
+"""For each kind without privacy, what returns such a result with noise."""
 
 ESTIMATED = ScoredPairs | Release
 
@@ -130,7 +137,8 @@ def page(
             return _rehearsed(result, title, content, columns, made)
         page = Page(title or content.title, result.headline(), private=True)
         spent = spending(result, ledger)
-        rest = [*content.parts[1:], *columns, reading(content), spent, made]
+        read = reading(content, caveats=_promises(result))
+        rest = [*content.parts[1:], *columns, read, spent, made]
         return frame(page, result, [content.parts[0], promise(result), *rest])
     _refuse_jobs(job, rehearsal)
     if ledger is not None:
@@ -160,7 +168,8 @@ def _rehearsed(
     said = words.REHEARSAL.format(people=_counted(result))
     named = title or f"{words.REHEARSED}: {content.title}"
     notice = Part(words.REHEARSED, paragraphs(said), "promise exposed")
-    rest = [*content.parts, *columns, reading(content), made]
+    read = reading(content, caveats=_promises(result))
+    rest = [*content.parts, *columns, read, made]
     return frame(Page(named, "", private=True), result, [notice, *rest])
 
 
@@ -169,7 +178,9 @@ def _plain_page(
 ) -> str:
     """Return the page of a result without privacy, which warns first."""
     seen = "" if points is None else ", and a figure shows the records"
-    notice = Part("Not private", paragraphs(words.EXPOSED.format(points=seen)), "promise exposed")
+    calls = next(calls for kind, calls in PUBLISHABLE.items() if isinstance(result, kind))
+    said = words.EXPOSED.format(points=seen, calls=calls)
+    notice = Part("Not private", paragraphs(said), "promise exposed")
     names = () if points is None or isinstance(result, Pairwise) else points.names
     headline = result.headline(*names)
     grid = () if points is None else (words.GRID,)
@@ -193,14 +204,26 @@ def column_part(columns: Mapping[str, str], job: str | None = None) -> tuple[Par
     return (Part("What each column is", facts(columns) + paragraphs(remark)),)
 
 
-def reading(content: Content, more: Sequence[str] = ()) -> Part:
-    """Return how to read the page: the first few paragraphs, and the others folded."""
+def reading(content: Content, more: Sequence[str] = (), caveats: Sequence[str] = ()) -> Part:
+    """Return how to read the page: the first few paragraphs and caveats, and the others folded."""
     said = [*content.reading, *more]
     folded = ""
     if len(said) > UNFOLDED:
         folded = f"<details><summary>More on how to read it</summary>{paragraphs(*said[UNFOLDED:])}"
         folded += "</details>"
-    return Part("How to read this", paragraphs(*said[:UNFOLDED]) + folded)
+    return Part("How to read this", paragraphs(*said[:UNFOLDED], *caveats) + folded)
+
+
+def _promises(result: Published) -> tuple[str, ...]:
+    """Return what the scores rely on: promises about the records, which nobody checked."""
+    parameters, them = result.parameters, result.privacy_unit.them
+    said = []
+    if parameters.get("missing") == "drop":
+        share = f"{format_value(100 * parameters['complete'])}%"
+        said.append(words.COMPLETE.format(share=share))
+    if "by" in parameters:
+        said.append(words.AT_LEAST.format(them=them))
+    return tuple(said)
 
 
 def _refuse_jobs(job: str | None, rehearsal: bool) -> None:

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._format import format_value
+from dpmic._format import calendar, format_value
 from dpmic.data import Pair, Variable
 from dpmic.report.markup import shorten, text
 from dpmic.results import HistogramRelease, IndependenceTest, Score
 from dpmic.results.pairwise import strongest
 from dpmic.results.relation import ceiling
 
-ROW, AXIS, BAND = 42, 26, 22
-"""Pixels of a bar with its label, of the numbers beneath, and of the band's label above."""
+ROW, AXIS, BAND, HEADING = 42, 26, 22, 28
+"""Pixels of a bar with its label, of the numbers beneath, of the band's label above, and of a
+heading."""
 
 LABEL = 40
 """Characters of a bar's label that fit beside its value on a phone."""
@@ -37,6 +39,11 @@ MOST_POINTS = 4000
 
 MOST_LINES = 15
 """More lines on an axis would bury the points: the medians between them are drawn instead."""
+
+CROWDED = 0.05
+"""An axis is spaced by rank where the middle half of the values takes less of its length."""
+
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 AXIS_NAME, NARROW = 40, 8
 """Characters of an axis's name, and of numbers that fit beside the y axis's usual margin."""
@@ -65,12 +72,16 @@ LEAST_SPAN = 1e-290
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value from 0 to 1 with the interval of its noise, and a second mark if there is one."""
+    """A value from 0 to 1 with the interval of its noise, and a second mark if there is one.
+
+    A ``heading`` stands above the first of several bars that have the same.
+    """
 
     names: tuple[str, ...]
     value: float
     ends: tuple[float, float]
     mark: float | None = None
+    heading: str = ""
 
 
 def figure(drawing: str, caption: str) -> str:
@@ -80,20 +91,26 @@ def figure(drawing: str, caption: str) -> str:
 
 def bars(rows: Sequence[Bar], title: str, described: str, by_chance: float | None = None) -> str:
     """Draw bars from 0 to 1, the first on top; a band shows what unrelated columns score."""
-    above = 0 if by_chance is None else BAND
-    height = above + ROW * len(rows)
+    height = 0 if by_chance is None else BAND
+    drawn = "" if by_chance is None else _by_chance(by_chance, height)
+    heading = ""
+    for row in rows:
+        if row.heading != heading:
+            heading = row.heading
+            height += HEADING
+            drawn += f"<text class='value' x='0' y='{height - 6}'>{_named((heading,))}</text>"
+        drawn += _bar(row, height, by_chance)
+        height += ROW
     ends = {0: "start", 10: "end"}
     numbers = "".join(
         f"<text class='tick' x='{10 * i}%' y='{height + 17}' "
         f"text-anchor='{ends.get(i, 'middle')}'>{i / 10:g}</text>"
         for i in range(0, 11, 2)
     )
-    label = "" if by_chance is None else _by_chance(by_chance, above)
-    drawn = "".join(_bar(row, above + ROW * i, by_chance) for i, row in enumerate(rows))
     return (
         f"<svg class='bars' role='img' aria-labelledby='bars-title bars-described' width='100%' "
         f"height='{height + AXIS}'><title id='bars-title'>{text(title)}</title>"
-        f"<desc id='bars-described'>{text(described)}</desc>{label}{drawn}{numbers}</svg>"
+        f"<desc id='bars-described'>{text(described)}</desc>{drawn}{numbers}</svg>"
     )
 
 
@@ -122,8 +139,6 @@ def _bar(row: Bar, top: int, by_chance: float | None) -> str:
     """Draw one bar: the label and the value above, the interval and a mark on it."""
     low, high = (100 * end for end in row.ends)
     value, middle = 100 * row.value, top + 30
-    room = LABEL // len(row.names)
-    label = " \u00b7 ".join(shorten(name, room) for name in row.names)
     lane = "".join(
         f"<line class='grid' x1='{10 * i}%' x2='{10 * i}%' y1='{middle - 9}' y2='{middle + 9}'/>"
         for i in range(0, 11, 2)
@@ -143,12 +158,22 @@ def _bar(row: Bar, top: int, by_chance: float | None) -> str:
             "<path d='M0-6L5 0 0 6-5 0z'/></svg>"
         )
     return (
-        f"<text x='0' y='{top + 16}'>{text(label)}</text>"
+        f"<text x='0' y='{top + 16}'>{_named(row.names)}</text>"
         f"<text class='value' x='100%' y='{top + 16}' text-anchor='end'>{row.value:.2f}</text>"
         f"{lane}<rect class='bar' y='{middle - 6}' width='{value:.2f}%' height='12' rx='2'/>"
         f"<line class='noise' x1='{low:.2f}%' x2='{high:.2f}%' y1='{middle}' y2='{middle}'/>{caps}"
         f"<circle class='dot' cx='{value:.2f}%' cy='{middle}' r='4'/>{mark}"
     )
+
+
+def _named(names: tuple[str, ...]) -> str:
+    """Write names side by side; a long one takes what others leave, and is whole in a tooltip."""
+    least = LABEL // len(names)
+    total = sum(map(len, names))
+    cut = [shorten(name, max(least, LABEL - total + len(name))) for name in names]
+    complete, label = " \u00b7 ".join(names), " \u00b7 ".join(cut)
+    tooltip = "" if label == complete else f"<title>{text(complete)}</title>"
+    return f"{tooltip}{text(label)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,35 +280,47 @@ def _legend() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of numbers with its name, or the names of categories at 0, 1 and so on."""
+    """A range of numbers or dates with its name, or names of categories at 0, 1 and so on."""
 
     name: str
     low: float
     high: float
     categories: tuple[str, ...] = ()
+    dates: bool = False
+    ordered: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, name: str, own: Variable) -> Axis:
-        """Return the axis of the values that a variable has."""
-        if own.categories is None:
-            return cls(name, float(own.values.min()), float(own.values.max()))
-        return cls(name, -0.5, len(own.categories) - 0.5, own.categories.labels)
+        """Return the axis of the values that a variable has, by rank if most are in a corner."""
+        if own.categories is not None:
+            return cls(name, -0.5, len(own.categories) - 0.5, own.categories.labels)
+        ordered = np.sort(own.values)
+        low, high = map(float, ordered[[0, -1]])
+        lower, upper = ordered[[ordered.size // 4, 3 * ordered.size // 4]] / 2
+        crowded = not own.dates and 0 < upper - lower < CROWDED * (high / 2 - low / 2)
+        return cls(name, low, high, dates=own.dates, ordered=ordered if crowded else None)
 
     def share(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far along the axis values lie, from 0 to 1."""
+        if self.ordered is not None:
+            below, up_to = (np.searchsorted(self.ordered, values, side) for side in SIDES)
+            return (below + up_to) / (2 * self.ordered.size)
         half = self.high / 2 - self.low / 2  # the difference may be beyond the largest float
         if half <= 0:
             return np.full(values.shape, 0.5)
         return (values / 2 - self.low / 2) / half
 
     def ticks(self) -> list[float]:
-        """Return about five round numbers within the range.
+        """Return about five round numbers within the range; of ranks, near the quartiles.
 
         Examples
         --------
         >>> Axis("age", 17.5, 42.0).ticks()
         [20.0, 25.0, 30.0, 35.0, 40.0]
         """
+        if self.ordered is not None:
+            places = np.linspace(0, self.ordered.size - 1, 5).astype(np.intp)
+            return list(dict.fromkeys(float(f"{own:.2g}") for own in self.ordered[places]))
         span = self.high - self.low
         if not LEAST_SPAN < span < math.inf:
             return [self.low] if self.low == self.high else [self.low, self.high]
@@ -292,15 +329,24 @@ class Axis:
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
         return [place * step for place in range(first, last + 1)]
 
+    @property
+    def title(self) -> str:
+        """The name of the axis, and how it is spaced if not evenly."""
+        name = shorten(self.name, AXIS_NAME)
+        return name if self.ordered is None else f"{name}, spaced by rank"
+
     def labels(self) -> list[tuple[float, str]]:
         """Return the ticks' places from 0 to 1, and their texts."""
-        ticks, texts = self.ticks(), list(map(_number, self.ticks()))
         if self.categories:
             every = -(-len(self.categories) // MOST_NAMED)
-            texts = [shorten(label, CATEGORY) for label in self.categories[::every]]
-            ticks = [float(i) for i in range(0, len(self.categories), every)]
-        places: Sequence[float] = self.share(np.array(ticks)).tolist()
-        return list(zip(places, texts, strict=True))
+            kept = enumerate(self.categories[::every])
+            marks = [(float(i * every), shorten(label, CATEGORY)) for i, label in kept]
+        elif self.dates:
+            marks = calendar(self.low, self.high)
+        else:
+            marks = [(tick, _number(tick)) for tick in self.ticks()]
+        places = self.share(np.array([place for place, _ in marks])).tolist()
+        return list(zip(places, (words for _, words in marks), strict=True))
 
 
 def _number(value: float) -> str:
@@ -331,7 +377,7 @@ def _plane(across: Axis, up: Axis, drawn: str, key: str, title: str, described: 
 
 
 def scatter(score: Score, points: Pair) -> str:
-    """Draw points and the cuts of a score's best grid."""
+    """Return the figure of points and the cuts of a score's best grid."""
     kept = _thinned(points)
     across, up = map(Axis.of, points.names, points.variables)
     xs, ys = points.spread()
@@ -345,11 +391,11 @@ def scatter(score: Score, points: Pair) -> str:
     cuts = medians = ""
     if x_cuts.size <= MOST_LINES:
         cuts += "".join(f"M{x:.1f} 0v1000" for x in 1000 * across.share(x_cuts))
-    else:
+    elif not up.categories:
         medians += _medians(x_cuts, (xs, across), (ys, up), "M{0:.1f} {2:.1f}H{1:.1f}")
     if y_cuts.size <= MOST_LINES:
         cuts += "".join(f"M0 {y:.1f}h1000" for y in 1000 - 1000 * up.share(y_cuts))
-    else:
+    elif not across.categories:
         medians += _medians(y_cuts, (ys, up), (xs, across), "M{2:.1f} {0:.1f}V{1:.1f}")
     first, second = points.names
     described = (
@@ -358,7 +404,22 @@ def scatter(score: Score, points: Pair) -> str:
     )
     drawn = f"<path class='points' d='{dots}'/><path class='cuts' d='{cuts}'/>"
     drawn += f"<path class='medians' d='{medians}'/>" if medians else ""
-    return _plane(across, up, drawn, "scatter", f"{first} and {second}", described)
+    drawing = _plane(across, up, drawn, "scatter", f"{first} and {second}", described)
+    return figure(drawing, _seen(score, points, (across, up), medians=bool(medians)))
+
+
+def _seen(score: Score, points: Pair, axes: Sequence[Axis], *, medians: bool) -> str:
+    """Say what a figure of points shows."""
+    size = f"{score.grid.k} rows by {score.grid.l} columns"
+    said = f"Each dot is a record; lines are the best grid, {size}."
+    if max(map(len, score.grid.lines())) > MOST_LINES:
+        short = ": short lines show the median within each part" if medians else ""
+        said = f"Each dot is a record. The best grid has {size}, more than can be drawn{short}."
+    if any(axis.ordered is not None for axis in axes):
+        said += " An axis spaced by rank gives every record the same room."
+    if points.x.size > MOST_POINTS:
+        said += f" {MOST_POINTS:,} of {points.x.size:,} records are drawn, taken at random."
+    return said
 
 
 def _medians(
@@ -388,8 +449,9 @@ def _medians(
 def histogram(published: HistogramRelease) -> str:
     """Draw the consistent counts in units of the data, in full colour where there are many."""
     first, second = published.names
-    across = Axis(first, published.x_edges[0], published.x_edges[-1])
-    up = Axis(second, published.y_edges[0], published.y_edges[-1])
+    x_dates, y_dates = published.dates
+    across = Axis(first, published.x_edges[0], published.x_edges[-1], dates=x_dates)
+    up = Axis(second, published.y_edges[0], published.y_edges[-1], dates=y_dates)
     x = (1000 * across.share(np.array(published.x_edges))).round(1).tolist()
     y = (1000 - 1000 * up.share(np.array(published.y_edges))).round(1).tolist()
     most = max(map(max, published.histogram))
@@ -448,8 +510,8 @@ def _across(axis: Axis) -> str:
         f"text-anchor='{_anchor(place)}'>{text(words)}</text>"
         for place, words in axis.labels()
     )
-    name = text(shorten(axis.name, AXIS_NAME))
-    return f"{ticks}<text class='axis' x='50%' y='100%' dy='36' text-anchor='middle'>{name}</text>"
+    place = "x='50%' y='100%' dy='36' text-anchor='middle'"
+    return f"{ticks}<text class='axis' {place}>{text(axis.title)}</text>"
 
 
 def _up(axis: Axis) -> str:
@@ -458,7 +520,7 @@ def _up(axis: Axis) -> str:
         f"text-anchor='end'>{text(words)}</text>"
         for place, words in axis.labels()
     )
-    return f"{ticks}<text class='axis' x='0' y='-8'>{text(shorten(axis.name, AXIS_NAME))}</text>"
+    return f"{ticks}<text class='axis' x='0' y='-8'>{text(axis.title)}</text>"
 
 
 def _anchor(place: float) -> str:

@@ -13,8 +13,6 @@ from dpmic.errors import InputError, ParameterError
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
-    MOST_LINES,
-    MOST_POINTS,
     HeatMap,
     figure,
     heat_map,
@@ -29,6 +27,7 @@ from dpmic.results.relation import ceiling
 
 MOST_ROWS = 300
 STATISTICS = {"mice": "MICe", "micr": "MICr", "mic": "MIC"}
+VERSIONS = {"mice": (words.MICE,), "micr": (words.MICR,)}
 HEADINGS = {"mic": "MIC", "tic": "TIC", "records": "records", "pvalue": "p", "qvalue": "q"}
 ORDER = {"mic": "descending"}
 FORMATS = {"tic": ".4g", "records": ",d"}
@@ -45,16 +44,25 @@ def score(result: Score, points: Pair | None) -> Content:
         "MIC": decimals(result.mic),
         **({"unrelated columns, up to": ceiling(known.most)} if known else {}),
         "TIC, normalised": decimals(result.tic(normalised=True)),
-        "MAS, asymmetry": decimals(result.mas),
-        "MEV, largest at the edge": decimals(result.mev),
+        "MAS, asymmetry": _defined(result.mas),
+        "MEV, largest at the edge": _defined(result.mev),
         "MCN, log2 of cells": decimals(result.mcn()),
         "best grid": f"{result.grid.k} x {result.grid.l}",
     }
     return Content(
         title=f"{STATISTICS.get(result.statistic, result.statistic)}{names}",
         parts=(Part("At a glance", cards(numbers)), *_scatter(result, points)),
-        reading=(words.MIC, words.STRENGTH, words.CHANCE, words.TIC, words.MINE),
+        reading=(_meaning(result), words.STRENGTH, words.CHANCE, words.TIC, words.MINE),
     )
+
+
+def _meaning(result: Score | Pairwise) -> str:
+    """Say what a score measures, and how its version of MIC differs."""
+    return " ".join([words.MIC, *VERSIONS.get(result.statistic, ())])
+
+
+def _defined(value: float) -> str:
+    return "not defined" if math.isnan(value) else decimals(value)
 
 
 def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Content:
@@ -63,17 +71,16 @@ def matrix(result: Pairwise, points: Pair | None, strong: Score | None) -> Conte
     complete = HeatMap(result.matrix, result.names, others)
     part = strongest_part(complete)
     name = STATISTICS.get(result.statistic, result.statistic)
-    caption = f"{name} of each pair: the fuller the colour, the stronger."
+    caption = f"{name} of each pair: the stronger the colour, the higher the score."
     if result.unrelated is not None:
-        caption += (
-            f" By chance, the strongest of {plural(result.mic.size, 'unrelated pair')} of numbers "
-            f"scores up to {ceiling(result.unrelated.most)} (95%)."
-        )
+        pairs = f"the strongest of {result.mic.size:,} unrelated pairs of numbers scores"
+        unrelated = pairs if result.mic.size > 1 else "unrelated columns of numbers score"
+        caption += f" By chance, {unrelated} up to {ceiling(result.unrelated.most)} (95%)."
     if part is not complete:
         caption += (
             f" Columns of the strongest pairs are shown, at most {MOST_COLUMNS} on each side."
         )
-    reading = [words.MIC, words.STRENGTH, words.CHANCE]
+    reading = [_meaning(result), words.STRENGTH, words.CHANCE]
     reading += [words.TIC] if result.tic is not None else []
     reading += [words.PVALUES, words.QVALUES] if result.pvalues is not None else []
     return Content(
@@ -116,17 +123,8 @@ def _scatter(of: Score | None, points: Pair | None) -> tuple[Part, ...]:
             f"the score is of {of.n} records",
             "pass the columns that were scored",
         )
-    size = f"{of.grid.k} rows by {of.grid.l} columns"
-    caption = f"Each dot is a record; lines are the best grid, {size}."
-    if max(of.grid.k, of.grid.l) > MOST_LINES + 1:
-        caption = (
-            f"Each dot is a record. The best grid has {size}, more than can be drawn: short lines "
-            "show the median within each part."
-        )
-    if points.x.size > MOST_POINTS:
-        caption += f" {MOST_POINTS:,} of {points.x.size:,} records are drawn, taken at random."
     first, second = points.names
-    return (Part(f"{first} and {second}", figure(scatter(of, points), caption)),)
+    return (Part(f"{first} and {second}", scatter(of, points)),)
 
 
 def _table(result: Pairwise) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmic._format import format_chance, format_complement, plural
+from dpmic._format import format_chance, format_complement, format_date, plural
 from dpmic.report import _words as words
 from dpmic.report._charts import (
     MOST_COLUMNS,
@@ -59,7 +59,7 @@ Exact = Mapping[tuple[str, str], float]
 def screening(result: Screening, estimate: bool, exact: Exact | None = None) -> Content:
     """Show the selected pairs."""
     selected = len(result.pairs)
-    title = f"All {plural(selected, 'pair')}"
+    title = _every(selected)
     if selected < result.candidates:
         title = the_strongest(selected, result.candidates)
     if result.target is not None:
@@ -74,17 +74,12 @@ def screening(result: Screening, estimate: bool, exact: Exact | None = None) -> 
 
 def groups(result: Groups) -> Content:
     """Show every group in one figure and one table."""
-    several = len(result.rows()) > len(result)
     found = sorted(result.rows(), key=lambda row: -row["value"])
-    bars_of = [
-        Bar(
-            (f"{result.by} {row['group']}", *((row["x"], row["y"]) if several else ())),
-            row["value"],
-            (row["low"], row["high"]),
-        )
-        for row in found[:MOST_BARS]
-    ]
-    described = "; ".join(f"{', '.join(row.names)}: {row.value:.4f}" for row in bars_of)
+    several = len(found) > len(result)
+    bars_of = [_group_bar(result.by, row, several) for row in _together(found[:MOST_BARS])]
+    described = "; ".join(
+        f"{', '.join(filter(None, (row.heading, *row.names)))}: {row.value:.4f}" for row in bars_of
+    )
     known = [relation.unrelated for relation in result.relations()]
     most = max(each.most for each in known if each is not None) if all(known) else None
     title = "The values of the groups, with the intervals of their noise"
@@ -96,7 +91,7 @@ def groups(result: Groups) -> Content:
         title=sentence_case(result.title),
         parts=(
             Part("At a glance", glance),
-            Part("Groups and their values", _groups_table(result, found[:MOST_ROWS])),
+            Part("Groups and their values", _groups_table(result, found[:MOST_ROWS], several)),
         ),
         reading=(
             *_scale(most, pairs),
@@ -107,13 +102,27 @@ def groups(result: Groups) -> Content:
     )
 
 
-def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the values of all groups, the largest first."""
+def _together(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Bring the rows of each group together, in the order in which the groups come first."""
+    places = {group: i for i, group in enumerate(dict.fromkeys(row["group"] for row in rows))}
+    return sorted(rows, key=lambda row: places[row["group"]])
+
+
+def _group_bar(by: str, row: Mapping[str, Any], several: bool) -> Bar:
+    """Return the bar of a group's value; where it has several, of a pair below its name."""
+    group, ends = f"{by} {row['group']}", (row["low"], row["high"])
+    if several:
+        return Bar((row["x"], row["y"]), row["value"], ends, heading=group)
+    return Bar((group,), row["value"], ends)
+
+
+def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]], several: bool) -> str:
+    """Return the values of all groups, the largest first, with those of a group together."""
     columns = [
         Column(result.by, numeric=False),
         Column("records, at least"),
         Column("pair"),
-        Column("value", order="descending"),
+        Column("value", order=None if several else "descending"),
         Column("noise interval, 95%"),
     ]
     cells = (
@@ -124,14 +133,14 @@ def _groups_table(result: Groups, rows: Sequence[Mapping[str, Any]]) -> str:
             Cell(decimals(row["value"]), row["value"]),
             _ends(row["low"], row["high"]),
         )
-        for row in rows
+        for row in _together(rows)
     )
-    return table("Groups, the largest value first.", columns, cells)
+    return table("Groups, that of the largest value first.", columns, cells)
 
 
 def matrix(result: PairwiseRelease, estimate: bool) -> Content:
     """Show every pair, as a matrix where no column was named."""
-    title = f"All {plural(len(result.values), 'pair')}"
+    title = _every(len(result.values))
     parts = _pairs(result, estimate)
     if result.target is not None:
         title += f" with {result.target}"
@@ -182,8 +191,8 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
     guess = (words.ESTIMATE,) if estimate else ()
     caption = (
         f"The counts of {first} and {second} in {result.m} by {result.m} cells, with noise, made "
-        f"to add up to the {plural(result.n, 'record')}. The fuller the colour, the more records; "
-        f"the fullest cell holds {max(map(max, result.histogram)):,}."
+        f"to add up to the {plural(result.n, 'record')}. The stronger the colour, the more "
+        f"records; the largest cell holds {max(map(max, result.histogram)):,}."
     )
     return Content(
         title=f"Histogram of {first} and {second}",
@@ -191,7 +200,7 @@ def counts(result: HistogramRelease, estimate: bool) -> Content:
             Part("The result", cards(numbers)),
             Part("The noisy histogram", figure(histogram(result), caption) + _counts(result)),
         ),
-        reading=(words.MIC, words.COUNTS, *guess, words.MINE),
+        reading=(words.MIC, words.COUNTS, *guess, words.TIC, words.MINE),
     )
 
 
@@ -292,7 +301,7 @@ def _heat(result: PairwiseRelease) -> Part:
     complete = HeatMap(result.matrix, result.names, result.names)
     part = strongest_part(complete)
     drawing = heat_map(part, "Published values of all pairs")
-    caption = "The published values, noise included: the fuller the colour, the larger."
+    caption = "The published values, noise included: the stronger the colour, the larger."
     if len(part.rows) < len(complete.rows):
         caption += f" {MOST_COLUMNS} of {len(complete.rows)} columns are shown, "
         caption += "those of the largest values."
@@ -302,16 +311,24 @@ def _heat(result: PairwiseRelease) -> Part:
 def _counts(result: HistogramRelease) -> str:
     """Return the histogram in numbers, smallest y first, for people who cannot see the figure."""
     first, second = result.names
-    places = [f"{low:.6g} to {high:.6g}" for low, high in itertools.pairwise(result.x_edges)]
-    columns = [Column(f"{second}, by {first}", numeric=False), *map(Column, places)]
+    across, up = map(_cells, (result.x_edges, result.y_edges), result.dates)
+    columns = [Column(f"{second}, by {first}", numeric=False), *map(Column, across)]
     rows = [
-        (Cell(f"{low:.6g} to {high:.6g}"), *(Cell(f"{count:,}", count) for count in counts))
-        for (low, high), counts in zip(
-            itertools.pairwise(result.y_edges), result.histogram, strict=True
-        )
+        (Cell(place), *(Cell(f"{count:,}", count) for count in counts))
+        for place, counts in zip(up, result.histogram, strict=True)
     ]
     held = table(f"Counts of {first} across and {second} down, with noise.", columns, rows)
     return f"<details><summary>The counts as a table</summary>{held}</details>"
+
+
+def _cells(edges: Sequence[float], dates: bool) -> list[str]:
+    """Return from where to where each cell of an axis goes."""
+    ends = [format_date(edge) if dates else f"{edge:.6g}" for edge in edges]
+    return [f"{low} to {high}" for low, high in itertools.pairwise(ends)]
+
+
+def _every(pairs: int) -> str:
+    return "The only pair" if pairs == 1 else f"All {pairs:,} pairs"
 
 
 def _cut(shown: int, total: int) -> str:

@@ -11,6 +11,13 @@ MIC = (
     "shape it has, or what causes what. With few records, a curve that goes up and down scores "
     "less than 1 even if it is exact."
 )
+MICE = (
+    "MICe, which this report shows, searches fewer grids than MIC and estimates its value in the "
+    "whole population."
+)
+MICR = (
+    "MICr, which this report shows, draws its grids within stated bounds, whatever the records are."
+)
 STRENGTH = (
     f"This report calls a relation weak below {MODERATE}, moderate from {MODERATE} and strong from "
     f"{STRONG}. For comparison: columns with a normal distribution score about {MODERATE} if their "
@@ -61,9 +68,15 @@ NOISY_ORDER = (
     "Among many pairs, some of the largest values are large only because of their noise: look at "
     "the intervals before the order."
 )
-GROUPS = (
-    "Each group was scored by itself. How many {them} are in a group is not published: the number "
-    "beside its name is the minimum that was promised."
+GROUPS = "Each group was scored by itself. How many {them} are in a group is not published."
+COMPLETE = (
+    "The scores rely on a promise, which dpmic did not check: that at least {share} of the records "
+    "have both values of a pair. If fewer have, the scores are too low. The protection holds "
+    "anyway."
+)
+AT_LEAST = (
+    "The smallest number of {them} in a group is a promise, which dpmic did not check. If a group "
+    "has fewer, its scores are too low. The protection holds anyway."
 )
 COUNTS = (
     "Every count in the histogram has noise, so a single cell means little; look at the overall "
@@ -105,11 +118,12 @@ TIC = (
 MINE = (
     "The other statistics describe the shape. MAS is large where a relation goes up and down. MEV "
     "is near the MIC where one column is a function of the other. MCN grows with the number of "
-    "cells that the relation needs."
+    "cells that the relation needs. Columns of categories may have no MAS or MEV."
 )
 TICE = (
     "The records of one column were shuffled many times, which breaks any relation. The histogram "
-    "shows TICe, the statistic, after each shuffle; the line shows it for the records as they are."
+    "shows TICe, which sums the scores of all grids, after each shuffle; the line shows it for the "
+    "records as they are."
 )
 GRID = (
     "The lines are the grid that shows the relation best: if the cell in one direction says much "
@@ -118,8 +132,7 @@ GRID = (
 EXPOSED = (
     "Nothing in this report is private: its numbers were computed from the records as they are, "
     "without noise{points}. If the table holds anything sensitive, do not publish this report or "
-    "any number in it. You may publish what dpmic.screen, dpmic.release and "
-    "dpmic.release_pairwise return."
+    "any number in it. You may publish what {calls}, since it has noise."
 )
 REHEARSED = "Rehearsal on made-up data"
 REHEARSAL = (

@@ -196,7 +196,7 @@ def flatten(parameters: Mapping[str, Any]) -> dict[str, str]:
             link = " of " if name == "bounds" else ", "
             rows |= {f"{name}{link}{inner}": _written(v) for inner, v in value.items()}
         else:
-            rows[name] = _written(value)
+            rows[name] = _written(round(value, 2) if name == "B" else value)  # cells are whole
     return rows
 
 

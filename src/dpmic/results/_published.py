@@ -206,9 +206,9 @@ class Published(Result):
 
     def _price(self) -> list[Fact]:
         """Return the facts that close every list."""
-        count = Fact("n", f"{self.n}", "public")
+        count = Fact("n", f"{self.n:,}", "public")
         if self.group is not None:
-            count = Fact("n", f"at least {self.n}", "promised; the group's size is not published")
+            count = Fact("n", f"at least {self.n:,}", "promised; the group's size is not published")
         return [Fact("epsilon", format_ceil(self.epsilon), "what it cost"), count]
 
     @property

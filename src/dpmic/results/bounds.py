@@ -64,7 +64,7 @@ class BoundsEstimate(Published):
             )
         return (
             f"{promise} With probability at least {format_complement(self.failure)}, at most "
-            f"{self.outside} of the {self.n} records lie outside "
+            f"{self.outside:,} of the {self.n:,} records lie outside "
             f"[{self.low:.12g}, {self.high:.12g}]."
         )
 
@@ -111,7 +111,7 @@ class BoundsEstimate(Published):
             few = "too few records for this epsilon: this is the widest range"
             found = Fact("range", "none", few)
         likely = f"at most this many records lie outside ({percent_complement(self.failure)})"
-        outside = Fact("outside", f"{self.outside}", likely)
+        outside = Fact("outside", f"{self.outside:,}", likely)
         return [found, outside, *self._price()]
 
     def record(self) -> dict[str, Any]:
@@ -122,9 +122,9 @@ class BoundsEstimate(Published):
     def _summary(self) -> str:
         if self.found:
             found = (
-                f"{self.low:.12g} to {self.high:.12g}, at most {self.outside} of {self.n} records "
-                f"outside with probability at least {format_complement(self.failure)}"
+                f"{self.low:.12g} to {self.high:.12g}, at most {self.outside:,} of {self.n:,} "
+                f"records outside with probability at least {format_complement(self.failure)}"
             )
         else:
-            found = f"none found: {self.n} records are too few for this epsilon"
+            found = f"none found: {self.n:,} records are too few for this epsilon"
         return f"range of {self.name}: {found}; epsilon={self._cost}"

@@ -10,7 +10,7 @@ from dpmic.data import OTHER, Backend, build
 from dpmic.errors import InputError, safe_repr
 from dpmic.results._base import Fact, Form, as_metadata
 from dpmic.results._published import Published
-from dpmic.results.relation import Relation
+from dpmic.results.relation import Relation, standing_out
 from dpmic.results.release import Release
 from dpmic.results.screening import Screening
 
@@ -106,20 +106,26 @@ class Groups(Published):
     def relations(self) -> list[Relation]:
         """Return the score of each pair of each group and its noise, to be put into words."""
         return [
-            replace(relation, where=f" in group {group} of {self.by}")
+            replace(relation, where=f"{self.by} {group}")
             for group, own in self.items()
             for relation in own.relations(len(self))
         ]
 
     def headline(self) -> str:
-        """Return the strongest relation of a group in a sentence, and the range of all."""
+        """Return the strongest relation of a group in a sentence, and how the others compare."""
         found = self.relations()
         values = [relation.value for relation in found]
-        strongest = found[values.index(max(values))]
-        return (
-            f"{strongest.sentence} The values of {self._every} groups lie between "
-            f"{min(values):.2f} and {max(values):.2f}."
-        )
+        leading = found[values.index(max(values))]
+        if len({relation.names for relation in found}) == 1:
+            return (
+                f"{leading.sentence} The values of {self._every} groups lie between "
+                f"{min(values):.2f} and {max(values):.2f}."
+            )
+        if not all(relation.unrelated for relation in found):
+            return leading.sentence
+        count = sum(relation.stands_out for relation in found)
+        kind = f"pairs of the {len(self)} groups"
+        return f"{leading.sentence} {standing_out(count, len(found), kind)}."
 
     def facts(self) -> list[Fact]:
         """Return the numbers of every group, and what they cost."""

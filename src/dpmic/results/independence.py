@@ -81,8 +81,8 @@ class IndependenceTest(Result):
         return [
             Fact("p-value", format_chance(self.pvalue), "how often chance gives as much"),
             Fact("TICe", f"{self.statistic:.4f}", "the statistic"),
-            Fact("permutations", f"{self.permutations}", "compared with"),
-            Fact("n", f"{self.n}", "records used"),
+            Fact("permutations", f"{self.permutations:,}", "compared with"),
+            Fact("n", f"{self.n:,}", "records used"),
         ]
 
     def provenance(self) -> dict[str, str]:

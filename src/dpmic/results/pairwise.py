@@ -407,7 +407,8 @@ class Pairwise(Result):
             return sentence
         if self.pvalues is not None:
             count = int(np.count_nonzero(self.qvalues <= 0.05))
-            return f"{sentence} {count:,} of {self._count:,} pairs are significant (q <= 0.05)."
+            are = "is" if count == 1 else "are"
+            return f"{sentence} {count:,} of {self._count:,} pairs {are} significant (q <= 0.05)."
         if self.unrelated is None:
             return sentence
         return f"{sentence} {standing_out(self._standing_out(), self._count, 'pairs')} of numbers."
@@ -439,7 +440,8 @@ class Pairwise(Result):
 
     def _size(self) -> str:
         widths = [self.names] if self.others is None else [self.names, self.others]
-        return f"{plural(self._count, 'pair')} of {' x '.join(str(len(w)) for w in widths)} columns"
+        columns = " x ".join(f"{len(width):,}" for width in widths)
+        return f"{plural(self._count, 'pair')} of {columns} columns"
 
     def _leading(self) -> list[tuple[str, str]]:
         """Return the strongest pairs with their numbers, as text."""
@@ -459,4 +461,4 @@ class Pairwise(Result):
         return listed(self._leading(), self._count)
 
     def _html_facts(self) -> list[Fact]:
-        return [*self.facts(), Fact("size", self._size()), Fact("n", f"{self.n}")]
+        return [*self.facts(), Fact("size", self._size()), Fact("n", f"{self.n:,}")]

@@ -44,7 +44,7 @@ class Relation:
 
     ``half`` is half the width of the interval of its noise; 0 without privacy. ``margin`` is that
     of an interval that holds for all values published together; None where this is the only one.
-    ``where`` names the group of records, such as " in group surgery of ward".
+    ``where`` names the group of records, such as "ward surgery".
     """
 
     names: tuple[str, str]
@@ -70,30 +70,38 @@ class Relation:
         >>> for value, half in ((0.63, 0.066), (0.2, 0.25), (0.04, 0.02), (0.2, 0)):
         ...     print(Relation(("age", "dose"), value, half, by_chance).sentence)
         Age and dose are strongly related: 0.63, give or take 0.07 from the privacy noise.
-        Age and dose may be related or not: 0.20, give or take 0.25 from the privacy noise. \
-Unrelated columns score up to 0.05.
+        It is unclear whether age and dose are related. They score 0.20, give or take 0.25 from \
+the privacy noise. Unrelated columns score up to 0.05.
         Age and dose show no clear relation: 0.04, give or take 0.02 from the privacy noise. \
 Unrelated columns score up to 0.05.
         Age and dose are moderately related: 0.20.
+        >>> print(Relation(("age", "dose"), 0.7, 0.1, by_chance, where="ward surgery").sentence)
+        In ward surgery, age and dose are strongly related: 0.70, give or take 0.10 from the \
+privacy noise.
         """
-        subject = f"{sentence_case(self.names[0])} and {self.names[1]}"
+        said = self._said
+        return f"In {self.where}, {said}" if self.where else sentence_case(said)
+
+    @property
+    def _said(self) -> str:
+        """The sentence, as it follows the name of a group."""
+        subject = f"{self.names[0]} and {self.names[1]}"
         if self.unrelated is None:
-            return f"{subject}{self.where} score {self.number}."
+            return f"{subject} score {self.number}."
         if self.stands_out:
             strength = degree(self.value - self.half, self.value + self.half)
-            return f"{subject} are {strength} related{self.where}: {self.number}."
-        shown = f"may be related or not{self.where}"
-        if self.value <= self.unrelated.most:
-            shown = f"show no clear relation{self.where}"
+            return f"{subject} are {strength} related: {self.number}."
         by_chance = f"Unrelated columns score up to {ceiling(self.unrelated.most)}."
-        return f"{subject} {shown}: {self.number}. {by_chance}"
+        if self.value <= self.unrelated.most:
+            return f"{subject} show no clear relation: {self.number}. {by_chance}"
+        return f"it is unclear whether {subject} are related. They score {self.number}. {by_chance}"
 
     @property
     def number(self) -> str:
-        """The score with its noise, in as many digits as the noise allows."""
+        """The score with its noise, which has one significant digit, or two if the first is 1."""
         if not self.half:
             return f"{self.value:.2f}"
-        digits = 2 if self.half >= 0.005 else 3
+        digits = min(max(-math.floor(math.log10(self.half / 2)), 2), 4)
         half = ceiling(self.half, digits)
         return f"{self.value:.{digits}f}, give or take {half} from the privacy noise"
 

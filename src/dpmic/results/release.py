@@ -238,6 +238,12 @@ class HistogramRelease(MineStatistics, Release):
         return len(self.histogram)
 
     @property
+    def dates(self) -> tuple[bool, bool]:
+        """Whether x and y are dates, whose edges are days since 1970: their bounds say so."""
+        x, y = (isinstance(self.parameters[f"{axis} bounds"][0], str) for axis in "xy")
+        return x, y
+
+    @property
     def matrix(self) -> NDArray[np.float64]:
         """The characteristic matrix of the histogram, as :attr:`dpmic.Score.matrix`."""
         return square(self.entries)

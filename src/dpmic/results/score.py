@@ -225,7 +225,7 @@ class Score(MineStatistics, Result):
             Fact("MEV", _decimals(self.mev), "how close to a function"),
             Fact("MCN", f"{self.mcn():.4f}", "log2 of the cells needed"),
             Fact("grid", f"{self.grid.k} x {self.grid.l}", f"rows on {y} x columns on {x}"),
-            Fact("n", f"{self.n}", "records used"),
+            Fact("n", f"{self.n:,}", "records used"),
         ]
 
     def provenance(self) -> dict[str, str]:
@@ -296,7 +296,7 @@ class CappedScore(Result):
         return [
             Fact("MIC, capped", f"{self.mic:.4f}", "strength, from 0 to 1"),
             Fact("grid", f"{self.grid.k} x {self.grid.l}", f"rows on {y} x columns on {x}"),
-            Fact("n", f"{self.n}", "records used"),
+            Fact("n", f"{self.n:,}", "records used"),
         ]
 
     def provenance(self) -> dict[str, str]:

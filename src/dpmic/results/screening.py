@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic._format import format_ceil
+from dpmic._format import format_ceil, plural
 from dpmic.data import Backend, build
 from dpmic.errors import InputError
 from dpmic.parameters.chance import Unrelated
@@ -40,7 +40,7 @@ def _publishing(pairs: int) -> str:
     """Begin the guarantee of a result that holds every pair."""
     if pairs == 1:
         return "Publishing the MIC of this one pair is"
-    return f"Publishing the MICs of all {pairs} pairs is, in total,"
+    return f"Publishing the MICs of all {pairs:,} pairs is, in total,"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -255,9 +255,8 @@ class Screening(ScoredPairs):
             return self._promise(_publishing(self.candidates))
         selected = f"these {len(self.pairs)}" if len(self.pairs) > 1 else "this one"
         theirs = "their MICs" if len(self.pairs) > 1 else "its MIC"
-        return self._promise(
-            f"Selecting {selected} of {self.candidates} pairs and publishing {theirs} is, in total,"
-        )
+        of = f"{self.candidates:,} pairs"
+        return self._promise(f"Selecting {selected} of {of} and publishing {theirs} is, in total,")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the values as bars with their noise intervals; needs matplotlib."""
@@ -311,7 +310,7 @@ class Screening(ScoredPairs):
 
     def _summary(self) -> str:
         return (
-            f"{len(self.pairs)} of {self.candidates} pairs, {self._counted}, "
+            f"{len(self.pairs):,} of {plural(self.candidates, 'pair')}, {self._counted}, "
             f"epsilon={self._cost}, {self.noise} noise within {self.half_width:.4f} at 95%"
         )
 
@@ -403,6 +402,6 @@ class PairwiseRelease(ScoredPairs):
         if self.delta:
             cost += f", delta={format_ceil(self.delta)}"
         return (
-            f"{len(self.values)} pairs of {len(self.names)} columns, {self._counted}, "
+            f"{plural(len(self.values), 'pair')} of {len(self.names):,} columns, {self._counted}, "
             f"{cost}, {self.noise} noise within {self.half_width:.4f} at 95%"
         )
