@@ -24,6 +24,7 @@ from dpmic import _validate
 from dpmic._format import format_ceil, format_remainder
 from dpmic.errors import BudgetError, LedgerError, ParameterError, safe_repr, with_code
 from dpmic.privacy._ledger_file import RESTORE, VERSION, locked, place, transaction
+from dpmic.privacy._ledger_file import patience as patience
 
 __all__ = ["Balance", "Entry", "Ledger"]
 
