@@ -140,6 +140,7 @@ def server(session: Session, keys: Keys, host: str) -> uvicorn.Server:
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=1,
+        backlog=64,  # asyncio logs each of them while there is no descriptor left
     )
     return uvicorn.Server(config)
 
