@@ -85,6 +85,8 @@ def serve(
 
 def _end_despite(threads: Iterable[threading.Thread]) -> None:
     """End the process if one of its threads is blocked, such as by a drive that is gone."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # the process is somebody else's
     waited_for = [thread for thread in threads if not thread.daemon]
     for thread in waited_for:
         thread.join(GRACE)

@@ -350,9 +350,9 @@ class Session:
         run = self.publishing
         if run is None:
             done = {place for place in self.untracked if self.runs[place].state == "done"}
-            lost = plural(len(done - self.downloaded), "result")
-            said = f"{lost} without a ledger, never downloaded, will not be found again."
-            return f"Stopped. {said}" if done - self.downloaded else "Stopped."
+            lost = len(done - self.downloaded)
+            said = f" Lost: {plural(lost, 'result')} without a ledger, never downloaded."
+            return f"Stopped.{said if lost else ''}"
         if run.about.at("privacy", "ledger") is None:
             return "Stopped while publishing. There is no ledger, so count it as spent."
         return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
