@@ -35,7 +35,7 @@ ALLOWED = {
     "compat": LOW | {"data", "results", "statistics"},
     "feature_selection": LOW | {"data", "results", "statistics", "all_pairs"},
     "privacy": LOW | {"_io", "data", "statistics", "results", "parameters"},
-    "job": LOW - {"_kernels"} | {"_io", "data", "statistics", "results", "privacy"},
+    "job": LOW - {"_kernels"} | {"_io", "_progress", "data", "statistics", "results", "privacy"},
     # seeded simulations of mechanisms: privacy may not import them
     "evaluation": LOW | {"__version__", "_io", "statistics", "parameters", "privacy"},
     "app": {"__version__", "errors", "_format", "_progress", "data", "results", "statistics"}

@@ -14,6 +14,7 @@ from project import ROOT
 from sweeps import sweep
 
 import dpmic
+from dpmic._progress import listening
 from dpmic._validate import Categories
 from dpmic.errors import BoundsReminder, InputError, ParameterError
 from dpmic.job import MADE_UP, _made_up, for_the_file, save, template
@@ -764,3 +765,15 @@ def test_scattered_values_need_bounds_whatever_is_asked(job, ask):
     found = str(problems(without)[0])
     assert "columns.dose: the question uses it as y; write { bounds = [0, 120] }" in found
     assert not problems(without.replace('"scatter"', '"refuse"'))
+
+
+def test_reading_tells_how_far_it_is_and_can_be_stopped(job, table):
+    class Stopped(BaseException):
+        pass
+
+    def stop(what, done, total):
+        assert (what, done <= total) == ("reading", True)
+        raise Stopped
+
+    with listening(stop), pytest.raises(Stopped):
+        job(TEXT).query()

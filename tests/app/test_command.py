@@ -5,6 +5,7 @@ import queue
 import re
 import socket
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -145,6 +146,48 @@ def test_the_printed_address_works_where_no_browser_can_be_opened(started, monke
     assert visitor().open(started()[0]).status == 200
     started.stop()
     assert started.said[-1] == "Stopped."
+
+
+@pytest.mark.slow
+def test_a_connection_that_asks_nothing_is_closed(started):
+    """Else any user of this computer could take all that the process may have."""
+    port = int(started()[1].partition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as idle:
+        assert idle.recv(1) == b""
+
+
+BLOCKED = """
+import os, signal, sys, threading, time, urllib.request
+from dpmic import app
+from dpmic.app import _routes
+
+def blocked(session):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1000)
+
+def visit(address):
+    visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    visitor.open(address)
+    visitor.open(address.partition("enter")[0])
+
+def say(words):
+    print(words)
+    if "http" in words:
+        threading.Thread(target=visit, args=(words.split()[-1],), daemon=True).start()
+
+_routes.start = blocked
+app.serve(browser=False, say=say)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_it_even_while_a_page_is_blocked():
+    """As when a drive is gone, from which a table is read."""
+    ended = subprocess.run(
+        [sys.executable, "-c", BLOCKED], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout.endswith("Stopped.\n")
 
 
 def test_a_server_that_is_stopped_early_leaves_no_socket(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import datetime
 import re
 import threading
+import time
 from html import unescape
 from types import SimpleNamespace
 
@@ -10,6 +11,8 @@ import pytest
 import window
 
 import dpmic
+from dpmic.app import _routes
+from dpmic.privacy._ledger_file import locked
 from dpmic.privacy.query import Query
 
 pytest.importorskip("starlette", reason="the window needs the extra app")
@@ -423,6 +426,134 @@ def test_start_over_while_it_runs_loses_nothing(ready, monkeypatch, tmp_path):
     assert "the result of visits.dpmic.toml" in shown.alerts
     assert "Guarantee" in shown.text
     assert len(dpmic.Ledger(tmp_path / "visits.ledger").history()) == 1
+
+
+def charged(tmp_path):
+    """Charge what the job asks, as if the window had been killed before the noise was drawn."""
+    ledger = dpmic.Ledger(tmp_path / "visits.ledger")
+    query = dpmic.Job.load(tmp_path / "visits.dpmic.toml").query()
+    ledger.spend("another one", 1.5, dataset="visits")
+    ledger.spend(query.key, query.epsilon, dataset="visits")
+    return ledger
+
+
+def test_what_was_charged_is_finished_at_no_cost(ready, tmp_path):
+    ledger = charged(tmp_path)
+    assert "a query in it was charged and has no answer" in ready.get("epsilon").text
+    nonce = ready.nonce()
+    shown = ready.get("consent").text
+    assert "Finish, at no cost" in shown
+    assert "already charged" in shown
+    assert ">0.5 of 3 left<" in shown
+    ready.post("spend", {"nonce": nonce})
+    assert "Guarantee" in ready.settled("result").text
+    assert [entry.answered for entry in ledger.history()] == [False, True]
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_what_was_free_is_never_charged(ready, tmp_path, answered):
+    """Another ledger takes the place of the one that had the charge."""
+    if answered:
+        ready.post("spend", {"nonce": ready.nonce()})
+        ready.settled("result")
+    else:
+        charged(tmp_path)
+    nonce = ready.nonce()
+    other = dpmic.Ledger(tmp_path / "other.ledger", 9)
+    for number in range(3):
+        other.spend(f"q{number}", 1.0, dataset="others")
+    (tmp_path / "other.ledger").replace(tmp_path / "visits.ledger")
+    shown = ready.post("spend", {"nonce": nonce})
+    assert "it was changed after this page was shown" in shown.alerts
+    assert len(ready.session.runs) == answered
+    assert spent(tmp_path) == 3
+    assert "Spend epsilon = 1 and publish" in (ready.nonce() and ready.get("consent").text)
+
+
+def test_a_consent_names_table_dataset_and_ledger(ready, tmp_path):
+    ready.nonce()
+    shown = ready.get("consent").text
+    for name in ("visits.csv", "visits.ledger"):
+        assert f"<dd>{tmp_path / name}</dd>" in shown
+    assert "<dt>dataset</dt><dd>visits</dd>" in shown
+    assert "<a href='job.toml' download>Keep the job file</a>" in shown
+
+
+def without_a_ledger(tmp_path, job=window.JOB):
+    job = job.replace('ledger = "visits.ledger"\n', "").replace('dataset = "visits"\n', "")
+    return window.Window(window.folder(tmp_path, job), "visits.dpmic.toml").enter()
+
+
+def test_without_a_ledger_all_that_this_window_spends_on_a_table_is_summed(tmp_path):
+    opened = without_a_ledger(tmp_path)
+    opened.post("spend", {"nonce": opened.nonce()})
+    opened.settled("result")
+    opened.post("job", {"text": opened.session.text + "# a comment\n"})
+    opened.nonce()
+    said = "You published this job in this window already. Doing it again spends another 1, 2 in"
+    assert said in opened.get("consent").text
+    opened.post("job", {"text": opened.session.text.replace("epsilon = 1.0", "epsilon = 2.0")})
+    opened.nonce()
+    said = "You published from this table in this window already. This spends another 2, 3 in all."
+    assert said in opened.get("consent").text
+
+
+def test_a_result_that_nobody_keeps_is_named_at_the_end(tmp_path):
+    opened = without_a_ledger(tmp_path)
+    assert opened.session.farewell() == "Stopped."
+    opened.post("spend", {"nonce": opened.nonce()})
+    opened.settled("result")
+    assert "1 result without a ledger, never downloaded" in opened.session.farewell()
+    opened.get("result.json?run=1")
+    assert opened.session.farewell() == "Stopped."
+
+
+def test_a_first_line_of_numbers_is_doubted_beside_the_consent(tmp_path):
+    """It may be a record, and the report would show it."""
+    (tmp_path / "visits.csv").write_text("Smith,34,71.5\n" + "a,20,60\nb,30,50.5\n" * 150)
+    columns = "34 = { bounds = [0, 120] }\n'71.5' = { bounds = [0, 400] }\n"
+    job = window.JOB.partition("age = {")[0].replace('person = "patient"', "rows_per_person = 1")
+    job = job.replace('"age"', '"34"').replace('"dose"', '"71.5"') + columns
+    (tmp_path / "visits.dpmic.toml").write_text(job)
+    dpmic.Ledger(tmp_path / "visits.ledger", 3)
+    opened = window.Window(tmp_path, "visits.dpmic.toml").enter()
+    assert "add a line of names above it" in opened.get("columns").text
+    opened.nonce()
+    assert "the first line is taken for the names" in opened.get("consent").text
+
+
+def test_scores_that_were_seen_are_known_by_the_content_too(tmp_path):
+    """Of a copy; a page before the consent reads no record, so it knows only the place."""
+    opened = window.Window(window.folder(tmp_path), "visits.csv").enter()
+    opened.post("open")
+    opened.settled("explore")
+    dpmic.Ledger(tmp_path / "visits.ledger", 3)
+    content = (tmp_path / "visits.csv").read_bytes()
+    (tmp_path / "copy.csv").write_bytes(content)
+    (tmp_path / "copy.dpmic.toml").write_text(window.JOB.replace("visits.csv", "copy.csv"))
+    opened.post("over")
+    opened.post("file", {"file": "copy.dpmic.toml"})
+    said = "You have seen exact scores"
+    assert said not in opened.get("protect").text
+    opened.nonce()
+    assert said in opened.get("consent").text
+    opened.post("over")
+    opened.upload("visits.csv", content)
+    opened.upload("visits.dpmic.toml", window.JOB.encode())
+    assert said in opened.get("protect").text
+    (tmp_path / "copy.csv").write_bytes(content + b"300,30,40,0.5,a\n")
+    opened.post("over")
+    opened.post("file", {"file": "copy.dpmic.toml"})
+    opened.nonce()
+    assert said not in opened.get("consent").text
+
+
+def test_a_locked_ledger_does_not_hold_up_the_other_tabs(ready, tmp_path, monkeypatch):
+    monkeypatch.setattr(_routes, "SECONDS", 0.1)
+    with locked(tmp_path / "visits.ledger"):
+        begun = time.monotonic()
+        assert "another process keeps it locked" in ready.get("ledger").alerts
+        assert time.monotonic() - begun < 10
 
 
 def test_a_consent_is_to_one_file_too(ready, tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 import tomllib
 from html import unescape
 
@@ -10,6 +11,7 @@ import window
 from sweeps import sweep
 
 import dpmic
+from dpmic.app import _steps
 from dpmic.errors import DpmicError
 from dpmic.job import Job
 
@@ -363,6 +365,59 @@ def test_what_is_no_file_is_refused(tmp_path, name):
     os.mkfifo(tmp_path / name)
     opened = window.Window(tmp_path).enter()
     assert "neither a file nor a folder" in opened.post("file", {"file": name}).alerts
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@pytest.mark.parametrize("name", ["pipe.csv", "folder/pipe.csv"])
+def test_a_table_that_is_no_file_is_refused_where_a_job_or_a_folder_has_it(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / name)
+    entry = name.partition("/")[0]
+    (tmp_path / "visits.dpmic.toml").write_text(window.JOB.replace("visits.csv", entry))
+    opened = window.Window(tmp_path, "visits.dpmic.toml").enter()
+    assert "regular file" in opened.get("consent").alerts
+
+
+def test_a_name_that_no_file_can_have_is_a_sentence(tmp_path):
+    opened = window.Window(tmp_path).enter()
+    assert "it is not a path" in opened.post("file", {"file": "a\0b.toml"}).alerts
+
+
+def test_a_number_of_a_thousand_digits_is_a_sentence(tmp_path):
+    job = window.JOB + 'ward = { categories = ["a", "b"] }\n'
+    opened = window.Window(window.folder(tmp_path, job), "visits.dpmic.toml").enter()
+    given = {"ask": "one pair", "x": "age", "y": "dose", "by": "ward", "at_least": "9" * 5000}
+    shown = opened.post("question", given)
+    assert shown.status == 200
+    assert "at_least" in shown.alerts
+
+
+def test_the_first_line_is_doubted_and_what_was_read_is_said(tmp_path):
+    opened = window.Window(window.folder(tmp_path), "visits.csv").enter()
+    said = "Only the header of the table was read: in a text, the first line."
+    assert said in opened.get("").text
+    opened.post("private")
+    shown = opened.get("columns").text
+    assert said in shown
+    assert "a person&#x27;s record, stop" in shown
+    assert "as a whole" in _steps.was_read("visits.XLSX")
+
+
+def test_a_rehearsal_makes_its_people_in_the_background(begun, monkeypatch, tmp_path):
+    go_on, rehearsal = threading.Event(), dpmic.Job.rehearsal
+
+    def waiting(self):
+        assert go_on.wait(60)
+        return rehearsal(self)
+
+    monkeypatch.setattr(dpmic.Job, "rehearsal", waiting)
+    filled(begun)
+    begun.post("rehearsal")
+    assert begun.session.rehearsal.state == "running"
+    begun.post("stop", {"what": "rehearsal"})
+    go_on.set()
+    begun.session.rehearsal.wait(60)
+    assert begun.session.rehearsal.state == "stopped"
 
 
 def test_an_absurd_text_is_a_sentence(begun):

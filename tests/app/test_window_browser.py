@@ -421,7 +421,7 @@ def test_ctrl_c_in_the_middle(browser, folder, after):
     process, address = command(folder, "visits.dpmic.toml")  # what was charged is finished
     try:
         page = asked_to_spend(browser, address)
-        page.get_by_role("button", name=re.compile("Spend|Show")).click()
+        page.get_by_role("button", name=re.compile("Spend|Show|Finish")).click()
         page.wait_for_selector("article")
         page.close()
     finally:

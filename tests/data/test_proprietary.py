@@ -10,7 +10,7 @@ import pytest
 from sweeps import sweep
 
 import dpmic
-from dpmic.data import Dialect, _proprietary, first_rows, header, load, open_file, stream
+from dpmic.data import Dialect, _opening, _proprietary, first_rows, header, load, open_file, stream
 from dpmic.errors import DependencyError, InputError, UnreadableError
 
 pytest.importorskip("python_calamine", reason="needs the extra files")
@@ -70,6 +70,21 @@ def test_cells_are_read_as_a_text_is():
     assert table["late"].to_pylist() == [0] * 4 + [1] * 4
     words = load(TWO_SHEETS, ["age"], labels=["when"], dialect=VISITS)["when"].to_pylist()
     assert words[:2] == ["2026-01-01", "2026-01-02"]
+
+
+def test_a_header_is_read_again_only_if_the_workbook_was_changed(tmp_path, monkeypatch):
+    opened, open_workbook = [], _opening.workbook
+
+    def noting(path):
+        opened.append(path)
+        return open_workbook(path)
+
+    monkeypatch.setattr(_opening, "workbook", noting)
+    path = workbook(tmp_path / "t.xlsx", one=[["a", "b"], [1, 2]])
+    assert [header(path), header(path)] == [("a", "b")] * 2
+    assert len(opened) == 1
+    workbook(tmp_path / "t.xlsx", one=[["longer", "b"], [1, 2]])
+    assert header(path) == ("longer", "b")
 
 
 def test_numbers_are_exact(tmp_path):

@@ -812,6 +812,44 @@ def test_the_lock_file_has_the_ledgers_permissions(path, ledger):
     assert Path(f"{path}.lock").stat().st_mode & 0o777 == 0o660
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_new_ledger_is_its_owners_alone(path):
+    """Whoever can read the lock file can hold the lock, and who reads the ledger sees answers."""
+    before = os.umask(0o022)
+    try:
+        Ledger(path, 3)
+    finally:
+        os.umask(before)
+    for file in (path, Path(f"{path}.lock")):
+        assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("begun", [b"SQLite format 3\0" + bytes(200), b"age,dose\n1,2\n"])
+def test_another_programs_file_is_not_opened(tmp_path, begun):
+    """SQLite would end its write-ahead log, and a lock file would stand beside it."""
+    foreign = tmp_path / "app.sqlite"
+    foreign.write_bytes(begun)
+    with contextlib.closing(sqlite3.connect(tmp_path / "log.sqlite")) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("CREATE TABLE t (a)")
+    for file in (foreign, tmp_path / "log.sqlite"):
+        before = file.read_bytes()
+        for total in (None, 3):
+            with pytest.raises(LedgerError, match="it is not a ledger"):
+                Ledger(file, total)
+        assert file.read_bytes() == before
+    assert {file.name for file in tmp_path.iterdir()} == {"app.sqlite", "log.sqlite"}
+
+
+def test_those_in_a_hurry_wait_less(path, ledger):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ledger_file.locked(path))
+        begun = time.monotonic()
+        with pytest.raises(LedgerError, match="locked"), ledger_file.patience(0.1):
+            ledger.balance()
+        assert time.monotonic() - begun < 10
+
+
 def test_a_second_name_is_refused(path, ledger):
     os.link(path, path.with_name("other"))
     assert "a hard link, a second name under which it could be overspent" in refusal(path)

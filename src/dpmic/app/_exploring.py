@@ -14,7 +14,7 @@ from dpmic.all_pairs.pairwise import pairwise
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
 from dpmic.app._publishing import progress
-from dpmic.app._session import Session, for_a_terminal, identity
+from dpmic.app._session import Session, for_a_terminal, identities
 from dpmic.app._task import Task
 from dpmic.data import load, pair, without_identifiers
 from dpmic.errors import InputError, safe_repr
@@ -68,7 +68,7 @@ class Tested:
 
 def begin(session: Session) -> None:
     """Score all pairs of the table."""
-    source, known = session.source, identity(session.source)
+    source = session.source
 
     def work(task: Task) -> Scores:
         def reading(done: int, total: int | None) -> None:
@@ -76,7 +76,7 @@ def begin(session: Session) -> None:
 
         kept, said = without_identifiers(load(source, typed=True, tell=reading))
         scores = Scores(pairwise(kept, missing="drop"), kept, said)
-        session.seen.add(known)
+        session.seen |= identities(source)
         return scores
 
     session.looks = {}

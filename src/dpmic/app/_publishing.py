@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from dpmic._format import format_ceil, format_remainder
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, code, downloads, field, form, listing
 from dpmic.app._session import Change, Prepared, Session
-from dpmic.app._steps import UNDECIDED, home, lacking, raw
+from dpmic.app._steps import SEEN, UNDECIDED, home, lacking, raw
 from dpmic.app._task import Task
 from dpmic.errors import DpmicError, ParameterError, spell
 from dpmic.job import Job, as_entry, edited
@@ -38,7 +39,18 @@ UNTRACKED = (
     "There is no ledger, so this spending is not tracked, and the result is kept only until this "
     "window is stopped. Name a ledger on the page Epsilon."
 )
-STORED = "The ledger has the answer to exactly this query already. Showing it again costs nothing."
+KEEP = "with it, an interrupted run is finished at no cost."
+FREE = {
+    "stored": (
+        "Show the answer",
+        "The ledger has the answer to exactly this query already. Showing it again costs nothing.",
+    ),
+    "charged": (
+        "Finish, at no cost",
+        "This query is already charged, and has no answer yet. Finishing it costs nothing.",
+    ),
+}
+"""The button and the words for a query that the ledger has."""
 
 
 # Epsilon
@@ -129,7 +141,11 @@ def plan(session: Session, written: str) -> str:
     del rows["n, public"]  # counted later
     rows |= _expected(job, query)
     refused = f"<p class='promise exposed'>{text(refusal)}</p>" if refusal else ""
-    return refused + _meters(job, query) + facts({**rows, "ledger": _left(ledger, query)})
+    rows["ledger"] = _left(ledger, query.epsilon)
+    if ledger is not None and any(not entry.answered for entry in ledger.history()):
+        rows["interrupted"] = "a query in it was charged and has no answer: see the page Ledger. "
+        rows["interrupted"] += "Its own job finishes it at no cost, however little is left"
+    return refused + _meters(job, query) + facts(rows)
 
 
 def _about(query: Any) -> dict[str, str]:
@@ -197,15 +213,17 @@ def _meters(job: Job, query: Any) -> str:
     )
 
 
-def _left(ledger: Ledger | None, query: Any) -> str:
+def _left(ledger: Ledger | None, price: float) -> str:
     """Say what the ledger has left, and would have."""
     if ledger is None:
         return "none yet, so this spending would not be tracked"
     now = ledger.balance()
     left = f"{format_remainder(now.remaining, now.total)} of {now.total:.6g} left"
-    if query.epsilon > now.remaining:
+    if not price:
+        return left
+    if price > now.remaining:
         return f"{left}: too little for this"
-    return f"{left}, {format_remainder(now.remaining - query.epsilon, now.total)} after this"
+    return f"{left}, {format_remainder(now.remaining - price, now.total)} after this"
 
 
 # Work that takes a while
@@ -283,41 +301,56 @@ def consent(session: Session) -> Page:
 
 def _asking(session: Session, prepared: Prepared) -> str:
     """Return the query, what will be printed beside its result, and the button that spends."""
-    query = prepared.query
+    query, job = prepared.query, prepared.job
+    ledger, dataset = query.terms.ledger, query.terms.dataset
     cost = format_ceil(query.epsilon)
-    label = "Show the answer" if prepared.stored else f"Spend epsilon = {cost} and publish"
-    rows = _about(query) | _expected(prepared.job, query)
-    if prepared.job.table is not None:
-        rows = {"table": f"{prepared.job.table.name}, uploaded", **rows}
+    label, notes = f"Spend epsilon = {cost} and publish", ""
+    rows = {"table": _whole_name(job)} | ({"dataset": dataset} if dataset else {})
+    rows |= _about(query) | _expected(job, query)
+    if ledger is not None:
+        rows["ledger"] = str(ledger.path)
+        rows["budget"] = _left(ledger, query.epsilon if prepared.state == "new" else 0)
+        notes = f"<p><a href='job.toml' download>Keep the job file</a>: {KEEP}</p>"
+    if prepared.state != "new":
+        label, words = FREE[prepared.state]
+        notes = paragraphs(words)
+    elif ledger is None:
+        notes = _exposed(UNTRACKED) + _again(session, prepared)
+    if prepared.explored:
+        notes = _exposed(SEEN) + notes
+    if prepared.notes:
+        notes = f"<p class='hint'>{text('. '.join(prepared.notes))}.</p>" + notes
     hidden = f"<input type='hidden' name='nonce' value='{prepared.nonce}'>"
     shown = "<section class='promise' aria-labelledby='promise'><h2 id='promise'>Guarantee, as it "
     shown += f"will be printed</h2>{paragraphs(prepared.guarantee)}</section>"
-    if prepared.stored:
-        notes = paragraphs(STORED)
-    elif query.terms.ledger is None:
-        notes = f"<p class='promise exposed'>{text(UNTRACKED)}</p>{_again(session, prepared)}"
-    else:
-        rows["ledger"] = _left(query.terms.ledger, query)
-        notes = ""
     return shown + facts(rows) + notes + form("spend", hidden, label)
 
 
+def _whole_name(job: Job) -> str:
+    """Return which table a job is about, with its folder."""
+    if job.table is not None:
+        return f"{job.table.name}, uploaded"
+    return os.path.abspath(job.at("data", "file") or "")
+
+
+def _exposed(said: str, link: str = "") -> str:
+    return f"<p class='promise exposed'>{text(said)}{link}</p>"
+
+
 def _again(session: Session, prepared: Prepared) -> str:
-    """Say that a job was published before, where no ledger keeps its answer."""
-    job, epsilon = prepared.job, prepared.query.epsilon
-    places = [
-        place
-        for place, run in enumerate(session.runs, 1)
-        if (run.about.text, run.about.path, run.about.table) == (job.text, job.path, job.table)
-        and run.state != "failed"
-    ]
-    if not places:
+    """Say what was spent on a table in this window before, where no ledger counts it."""
+    query = prepared.query
+    before = session.untracked_before(prepared.job)
+    if not before:
         return ""
-    whole = format_ceil(epsilon * (len(places) + 1))
-    said = "You published this job in this window already. Doing it again spends another "
-    said += f"{format_ceil(epsilon)}, {whole} in all."
-    link = f"<a href='result?run={places[-1]}'>See its result.</a>"
-    return f"<p class='promise exposed'>{text(said)} {link}</p>"
+    same = [place for place, spent in before.items() if spent.key == query.key]
+    said = "You published this job in this window already. Doing it again spends"
+    if not same:
+        said = "You published from this table in this window already. This spends"
+    whole = format_ceil(query.epsilon + sum(spent.epsilon for spent in before.values()))
+    said += f" another {format_ceil(query.epsilon)}, {whole} in all."
+    place = (same or [*before])[-1] + 1
+    return _exposed(said, f" <a href='result?run={place}'>See its result.</a>")
 
 
 # The result

@@ -27,6 +27,7 @@ from dpmic.app._session import Session, before_a_job
 from dpmic.app._task import FAULT, Task
 from dpmic.errors import DpmicError, InputError, ParameterError
 from dpmic.job import as_entry
+from dpmic.privacy.ledger import patience
 from dpmic.report.markup import paragraphs, text
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -40,6 +41,9 @@ SHOWN = {
     "consent": _publishing.consent,
     "ledger": _publishing.ledger_page,
 }
+SECONDS = 2.0
+"""How long a page waits for a locked ledger, since all tabs wait for the page."""
+
 NEXT = {"protect": "columns", "columns": "question", "question": "epsilon"}
 NEXT |= {"epsilon": "rehearsal"}
 
@@ -170,8 +174,9 @@ def result_file(session: Session, query: Given, kind: str) -> tuple[bytes, str]:
     if number < 0 or session.runs[number].state != "done":
         raise HTTPException(404)
     done: _outcome.Outcome = session.runs[number].result
-    name = _outcome.stem(done.job.path.name)
-    return _outcome.as_file(done.result, kind, done.report), name
+    made = _outcome.as_file(done.result, kind, done.report)
+    session.downloaded.add(number)
+    return made, _outcome.stem(done.job.path.name)
 
 
 def look(session: Session, query: Given) -> Page:
@@ -374,7 +379,7 @@ class Window:
         """Do something in a thread, while no other tab changes the state."""
 
         def locked() -> T:
-            with self.session.lock:
+            with patience(SECONDS), self.session.lock:
                 return work()
 
         return await run_in_threadpool(locked)
@@ -440,7 +445,7 @@ def start(session: Session) -> Page:
     if session.file:
         chosen = (
             f"<section><h2>The table: <bdi>{text(session.file)}</bdi></h2>"
-            + paragraphs("Only its header was read.")
+            + paragraphs(_steps.was_read(session.file))
             + form(session.own("private"), "", "Publish under differential privacy")
             + paragraphs("If nothing in the table is sensitive:")
             + form(session.own("open"), "", "Explore without privacy", plain=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
+import sys
 import tempfile
+import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from dpmic.errors import DependencyError, InputError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from dpmic.app._session import Session
 
 LOCAL = "127.0.0.1"
+GRACE = 1.0
+"""Seconds to end for a thread that answers a request, once the server has ended."""
 
 
 def serve(
@@ -66,7 +70,7 @@ def serve(
         raise DependencyError(
             error.name or "starlette", reason, "pip install 'dpmic[app]'"
         ) from None
-    session, keys = Session(Path.cwd()), Keys()
+    session, keys, others = Session(Path.cwd()), Keys(), set(threading.enumerate())
     if file is not None:
         session.begin(file)
     with _bound(port) as listening:  # the server closes it, too, unless it is stopped early
@@ -76,6 +80,20 @@ def serve(
         with _browser(keys, host) if browser else nullcontext(), suppress(KeyboardInterrupt):
             server(session, keys, host).run(sockets=[listening])
     say(session.farewell())
+    _end_despite(set(threading.enumerate()) - others)
+
+
+def _end_despite(threads: Iterable[threading.Thread]) -> None:
+    """End the process if one of its threads is blocked, such as by a drive that is gone."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # the process is somebody else's
+    waited_for = [thread for thread in threads if not thread.daemon]
+    for thread in waited_for:
+        thread.join(GRACE)
+    if any(thread.is_alive() for thread in waited_for):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 @contextmanager
@@ -94,7 +112,7 @@ def _browser(keys: Keys, host: str) -> Iterator[None]:
         with open(page, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file:
             file.write(leading(keys.address(host, keys.once)))
         # In a thread: some browsers return only when they are closed.
-        Thread(target=_browse, args=(page.as_uri(),), daemon=True).start()
+        threading.Thread(target=_browse, args=(page.as_uri(),), daemon=True).start()
     try:
         yield
     finally:
@@ -115,7 +133,7 @@ def server(session: Session, keys: Keys, host: str) -> uvicorn.Server:
 
     config = uvicorn.Config(
         Gate(application(session), host, keys),
-        http="h11",
+        http=_protocol(),
         log_config=None,
         log_level="critical",
         access_log=False,
@@ -124,8 +142,26 @@ def server(session: Session, keys: Keys, host: str) -> uvicorn.Server:
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=1,
+        backlog=64,  # asyncio logs each of them while there is no descriptor left
     )
     return uvicorn.Server(config)
+
+
+def _protocol() -> type[asyncio.Protocol]:
+    """Return HTTP whose connections end after seconds without a request, the first one, too.
+
+    Else anybody on this computer could keep all that a process may have.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Impatient(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    return Impatient
 
 
 def _bound(port: int) -> socket.socket:

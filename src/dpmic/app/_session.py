@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from dpmic._format import plural
 from dpmic.app._outcome import Outcome
 from dpmic.app._task import Task
 from dpmic.data import Dialect, Uploaded, header
@@ -26,20 +28,33 @@ MOST_MADE_UP = 1_000_000
 """People up to which the plan follows the slider: it needs as many made-up records."""
 
 Change = Mapping[tuple[str, str], Any]
+State = Literal["new", "charged", "stored"]
+"""What the ledger has of a query: nothing, its charge, or its answer; only a new one costs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prepared:
     """A query that waits for consent, the job it comes from, and the guarantee of its result.
 
-    The form of the page Consent sends ``nonce`` back; it is good for one run.
+    The form of the page Consent sends ``nonce`` back; it is good for one run. ``notes`` say what
+    was recognised in the file, and ``explored`` whether this window had its exact scores.
     """
 
     job: Job
     query: Query[Any]
     guarantee: str
-    stored: bool
+    state: State
+    notes: Sequence[str]
+    explored: bool
     nonce: str
+
+
+class Untracked(NamedTuple):
+    """What a run without a ledger has spent, and on which table."""
+
+    table: object
+    key: str
+    epsilon: float
 
 
 @dataclass
@@ -59,9 +74,13 @@ class Session:
     begun : int
         How often somebody has started over; forms send it back.
     seen : set
-        The tables whose exact scores this window has had, by :func:`identity`.
+        The tables whose exact scores this window has had, by their places and contents.
     runs : list of Task
         All that was published since the window was opened, whatever was begun later.
+    untracked : dict
+        What those of them have spent that had no ledger, by their places.
+    downloaded : set of int
+        The places of the runs of which a file was downloaded.
     lock : RLock
         Held by one tab at a time, while it reads or changes the state.
     """
@@ -75,6 +94,8 @@ class Session:
     scores: Task | None = None
     looks: dict[tuple[str, str], Task] = field(default_factory=dict)
     runs: list[Task] = field(default_factory=list)
+    untracked: dict[int, Untracked] = field(default_factory=dict)
+    downloaded: set[int] = field(default_factory=set)
     begun: int = 0
     seen: set[object] = field(default_factory=set)
     said: str = ""
@@ -169,9 +190,8 @@ class Session:
     @property
     def explored(self) -> bool:
         """Whether the exact scores of the job's table were seen in this window."""
-        file = self.job.table or self.job.at("data", "file")
         with suppress(ValueError):  # a name that no file can have
-            return file is not None and identity(file) in self.seen
+            return _place(self.job) in self.seen
         return False
 
     # The job
@@ -188,12 +208,12 @@ class Session:
         """The job file."""
         return self.job.text
 
-    def names(self) -> tuple[str, ...]:
+    def names(self, note: Callable[[str], None] | None = None) -> tuple[str, ...]:
         """Return the columns of the header, and those that the job names besides."""
         job = self.job
         try:
             file = job.table or str(job.at("data", "file"))
-            found = header(file, Dialect(**job.written))
+            found = header(file, Dialect(**job.written), note)
         except DpmicError:
             found = ()
         return tuple(dict.fromkeys((*found, *job.entries.columns)))
@@ -245,28 +265,32 @@ class Session:
     def rehearse(self) -> None:
         """Run the job on made-up data."""
         job = self.job
-        query = job.rehearsal()
+        job.refuse(job.entries.problems)
         if self.rehearsal is None or self.rehearsal.state != "running":
 
-            def work(_: Task) -> Outcome:
+            def work(task: Task) -> Outcome:
+                query = job.rehearsal()
+                task.refuse_stopped()
                 return Outcome(job, _run(query), rehearsal=True)
 
             self.rehearsal = Task("rehearsing", job, work, as_entry)
 
     def prepare(self) -> None:
         """Read the table and prepare the query, which spends nothing."""
-        job, names = self.job, self.names()
+        notes: list[str] = []
+        job, names, seen = self.job, self.names(notes.append), self.seen
         job.refuse(job.check())
 
         def work(task: Task) -> Prepared:
             query = job.query()
             task.refuse_stopped()
-            entry = query.stored()
-            stored = entry is not None and entry.answer is not None
-            if not stored:
+            state = _state(query)
+            if state != "stored":
                 query.check()
             guarantee = _guarantee(job, query.n, names)
-            return Prepared(job, query, guarantee, stored, secrets.token_urlsafe(16))
+            explored = bool(seen) and not seen.isdisjoint(identities(_table(job)))
+            nonce = secrets.token_urlsafe(16)
+            return Prepared(job, query, guarantee, state, notes, explored, nonce)
 
         now = self.preparation
         if now is None or now.about is not job or now.state != "running":
@@ -290,22 +314,31 @@ class Session:
             return self._used[nonce]  # a second click, or another tab
         prepared = self.prepared
         if prepared is None or not _same(prepared.nonce, nonce):
-            raise ParameterError(
-                "the plan",
-                "it was changed after this page was shown, so nothing was spent",
-                "read it again",
-            )
+            raise _changed()
         if self.publishing is not None:
             raise ParameterError("the query", "another one is running", "wait for its result")
+        job, query = prepared.job, prepared.query
+        if prepared.state != "new" and _state(query) == "new":  # another ledger is in its place
+            self.preparation = None
+            raise _changed()
+        if query.terms.ledger is None:
+            self.untracked[len(self.runs)] = Untracked(_place(job), query.key, query.epsilon)
         self._used[nonce] = len(self.runs)
         self.preparation = None
-        job, query = prepared.job, prepared.query
 
         def work(_: Task) -> Outcome:
             return Outcome(job, _run(query), _balance(query.terms.ledger))
 
         self.runs.append(Task("publishing", job, work, as_entry, stoppable=False))
         return self._used[nonce]
+
+    def untracked_before(self, job: Job) -> dict[int, Untracked]:
+        """Return what was spent without a ledger on the table of a job, by the places of runs."""
+        return {
+            place: spent
+            for place, spent in self.untracked.items()
+            if spent.table == _place(job) and self.runs[place].state != "failed"
+        }
 
     @property
     def publishing(self) -> Task | None:
@@ -316,15 +349,35 @@ class Session:
         """Return what to say at the end."""
         run = self.publishing
         if run is None:
-            return "Stopped."
+            done = {place for place in self.untracked if self.runs[place].state == "done"}
+            lost = len(done - self.downloaded)
+            said = f" Lost: {plural(lost, 'result')} without a ledger, never downloaded."
+            return f"Stopped.{said if lost else ''}"
         if run.about.at("privacy", "ledger") is None:
             return "Stopped while publishing. There is no ledger, so count it as spent."
         return "Stopped while publishing. If it was charged, the same job finishes it at no cost."
 
 
-def identity(table: str | Path | Uploaded) -> object:
-    """Return what tells tables apart, without holding their content."""
-    return hash(table.content) if isinstance(table, Uploaded) else os.path.realpath(table)
+def identities(table: str | Path | Uploaded) -> set[object]:
+    """Return what a table that was read is known by: its place, and the hash of a file."""
+    if isinstance(table, Uploaded):
+        return {table.digest}
+    known: set[object] = {os.path.realpath(table)}
+    with suppress(OSError), open(table, "rb") as file:  # a folder is known by its place alone
+        known.add(hashlib.file_digest(file, "sha256").hexdigest())
+    return known
+
+
+def _table(job: Job) -> Path | Uploaded:
+    """Return the table of a job."""
+    file = job.table or job.at("data", "file")
+    return Path() if file is None else file
+
+
+def _place(job: Job) -> object:
+    """Return what the table of a job is known by, without reading it."""
+    table = _table(job)
+    return table.digest if isinstance(table, Uploaded) else os.path.realpath(table)
 
 
 def before_a_job(code: str) -> str:
@@ -350,6 +403,19 @@ def _about(job: Job) -> Job:
         reason = f"The job is about {name}; you uploaded {job.table.name}"
         raise InputError(job.path.name, reason, f"start over and upload {name} first")
     return job
+
+
+def _state(query: Query[Any]) -> State:
+    """Return what the ledger has of a query."""
+    entry = query.stored()
+    if entry is None:
+        return "new"
+    return "stored" if entry.answered else "charged"
+
+
+def _changed() -> ParameterError:
+    reason = "it was changed after this page was shown, so nothing was spent"
+    return ParameterError("the plan", reason, "read it again")
 
 
 def _run(query: Query[Any]) -> Any:

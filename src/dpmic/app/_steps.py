@@ -32,9 +32,12 @@ BELONGS = {
 TABLES = {"columns": "columns", "missing": "columns", "question": "question"}
 TABLES |= {"groups": "question"}
 
-FROM_HEADER = (
-    "The names come from the header of the table; no record was read. Write what you know of each "
-    "column, never what you saw in the records: the report shows it."
+FIRST_LINE = (
+    "In a text or a workbook, the names below are the words of the first line. If that line is a "
+    "person's record, stop: add a line of names above it and begin again. Reports show the names."
+)
+KNOWLEDGE = (
+    "Write what you know of each column, never what you saw in the records: the report shows it."
 )
 SPELLING = (
     "Spelling and capitals must match. Anything else counts as missing, unless one category is "
@@ -229,12 +232,20 @@ def columns(session: Session) -> Page:
     inner += select("rule", "How to treat them", RULES, missing.get("rule", "refuse"))
     inner += f"<div class='for-drop'>{shares}</div></fieldset>"
     inner += _written(content.get("data", {}))
-    said = paragraphs(FROM_HEADER)
+    file = str(session.job.table or session.job.get("data", "file", ""))
+    said = paragraphs(f"{was_read(file)} {FIRST_LINE}") + paragraphs(KNOWLEDGE)
     if person in names:
         said += paragraphs(f"The column {person} names the person and takes no other part.")
     body = said + form(session.own("columns"), inner, "Save and go on")
     found = lacking(session.job, "columns")
     return Page("columns", "What the columns can be", found.hint + body, found.wrong)
+
+
+def was_read(file: str) -> str:
+    """Say how much of a table was read for the names of its columns."""
+    if file.lower().endswith(".xlsx"):
+        return "A workbook can only be read as a whole; only its first line was used."
+    return "Only the header of the table was read: in a text, the first line."
 
 
 def _written(data: Mapping[str, Any]) -> str:
@@ -416,7 +427,7 @@ def _sizes(written: str) -> Any:
     if not written.strip():
         return None
     if written.strip().isdecimal():
-        return int(written)
+        return _value(written.strip())
     sizes = {}
     for part in _split(written):
         group, _, size = part.rpartition("=")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import math
 import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -60,6 +61,11 @@ class Uploaded:
 
     name: str
     content: bytes
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells contents apart, without holding them."""
+        return hashlib.sha256(self.content).hexdigest()
 
     def text(self, dialect: Dialect) -> TextFile:
         """Return it as a text to read, or refuse another kind."""
@@ -167,22 +173,32 @@ def header(
     ...     header(file.name)
     ('age', 'stay')
     """
+    names = None
     try:
-        rows = open_file(path, dialect, private=True, note=note)
-        names = rows.names
+        if isinstance(path, str) and _ending(path) == EXCEL and os.path.isfile(path):
+            found = os.stat(path)
+            names, written = _sheet_names(path, dialect, found.st_mtime_ns, found.st_size), True
+        else:
+            rows = open_file(path, dialect, private=True, note=note)
+            names, written = rows.names, isinstance(rows, TextFiles)
     except UnreadableError as error:
         if error.value == str(path):
             raise
-        names = None  # the name of a file in a folder can be a value of its records
-    if names is None:
+    if names is None:  # no word of that error: the name of a file in a folder can be a value
         remedy = "check that each file in it is complete and valid"
         raise InputError(str(path), "a file in it cannot be read", remedy)
-    if note is not None and isinstance(rows, TextFiles) and any(map(_is_number, names)):
+    if note is not None and written and any(map(_is_number, names)):
         note(
             "the first line is taken for the names, and some of them are numbers; if it is a "
             "record, add a line of names above it"
         )
     return names
+
+
+@lru_cache(maxsize=8)
+def _sheet_names(path: str, dialect: Dialect, changed: int, size: int) -> tuple[str, ...]:
+    """Return the header of a workbook, which is read as a whole, so once until it is changed."""
+    return open_file(path, dialect, private=True).names
 
 
 def _is_number(name: str) -> bool:
@@ -420,6 +436,8 @@ def _files(path: str, private: bool) -> list[str]:
             path, "there is no such file", remedy
         )  # a name that was asked for is no secret
     found = [] if os.path.isdir(path) else [path]
+    if found and not os.path.isfile(path):  # reading a pipe could block for ever
+        raise InputError(path, "it is not a regular file", "save the table as a file first")
     for folder, folders, names in os.walk(path):
         folders[:] = _visible(folders)  # tells os.walk where to go next
         found += [os.path.join(folder, name) for name in _visible(names)]
@@ -434,6 +452,10 @@ def _files(path: str, private: bool) -> list[str]:
                 remedy = "open it in the program that made it, and save it as .xlsx or .csv"
             kind = InputError if file == path else UnreadableError
             raise kind(file, reason, remedy)
+        if not os.path.isfile(file):
+            raise InputError(
+                path, "not all in this folder are regular files", "move others elsewhere"
+            )
     if not found:
         raise InputError(path, "there is no file in this folder", "check its name")
     return sorted(found)

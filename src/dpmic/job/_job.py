@@ -9,9 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpmic._progress import reading
 from dpmic._validate import Categories, Domain, moment
 from dpmic.data import Dialect, Uploaded, header, is_table, load, position, with_format
-from dpmic.errors import DpmicError, InputError, LedgerError, ParameterError, did_you_mean
+from dpmic.errors import (
+    DpmicError,
+    InputError,
+    LedgerError,
+    ParameterError,
+    did_you_mean,
+    safe_repr,
+)
 from dpmic.job import _made_up, _rules
 from dpmic.job._entries import KEYS, Entries, EntryError, speaking_of_keys
 from dpmic.privacy import independence, pairwise, plan, release, screen
@@ -96,13 +104,16 @@ class Job:
         """
         file = Path(path)
         try:
-            return cls.of(file.read_text(encoding="utf-8-sig"), file)
+            text = file.read_text(encoding="utf-8-sig")
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             reason = "there is no such file" if missing else error.strerror or "it cannot be read"
             raise InputError(str(file), reason, "check the name and the folder") from None
         except UnicodeDecodeError as error:
             raise _no_toml(file, error) from None
+        except ValueError:  # a name that no file can have
+            raise InputError(safe_repr(str(file)), "it is not a path", "check the name") from None
+        return cls.of(text, file)
 
     @classmethod
     def of(cls, text: str, path: str | os.PathLike[str], table: Uploaded | None = None) -> Job:
@@ -368,9 +379,9 @@ class Job:
         assert file is not None
         dates = [name for name, own in ends.items() if own and moment(own[0]) is not None]
         dialect = Dialect(**self.written)
-        return load(
-            file, list(ends), private=True, labels=terms.labels, dates=dates, dialect=dialect
-        )
+        options: dict[str, Any] = {"labels": terms.labels, "dates": dates, "dialect": dialect}
+        with reading() as tell:
+            return load(file, list(ends), private=True, tell=tell, **options)
 
     # Rehearsal
 

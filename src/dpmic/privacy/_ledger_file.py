@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from dpmic import _io
@@ -18,10 +19,13 @@ from dpmic.errors import LedgerError
 TIMEOUT = 60.0
 """Seconds to wait for other processes, which lock a ledger for milliseconds."""
 
+_patience: ContextVar[float] = ContextVar("patience", default=TIMEOUT)
+
 PAUSE = 0.005
 """Seconds between two attempts to lock."""
 
 APPLICATION, VERSION = 0x64706D69, 3  # "dpmi", and the version of the schema
+MAGIC = b"SQLite format 3\0"
 
 # budget.spent, spent_delta and charges repeat the sums over the entries: a difference between the
 # two shows that a page was overwritten from outside.
@@ -88,10 +92,39 @@ def place(path: str | os.PathLike[str]) -> Path:
     if os.path.isfile(place) and os.stat(place).st_nlink > 1:
         reason = "it has a hard link, a second name under which it could be overspent"
         raise LedgerError(place, reason, "remove one of the two names")
+    if os.path.exists(place) and not _may_be_ledger(place):
+        raise LedgerError(place, "it is not a ledger", "pass another path")
     if _is_remote(place, _mounts()):
         reason = "locks are unreliable on network drives, so the budget could be overspent"
         raise LedgerError(place, reason, "keep the ledger on a local disk")
     return Path(place)
+
+
+def _may_be_ledger(place: str) -> bool:
+    """Return whether a file begins like a ledger; anything else must not be opened by SQLite.
+
+    Opening a database can change it, if another program has begun a transaction or keeps a log.
+    """
+    if not os.path.isfile(place):
+        return False
+    try:
+        with _in_transaction, open(place, "rb") as file:  # closing it releases SQLite's locks
+            begun = file.read(100)
+    except OSError:  # SQLite says why
+        return True
+    if not any(begun):
+        return True  # to become a ledger, or its creation was interrupted
+    return begun.startswith(MAGIC) and begun[68:72] == APPLICATION.to_bytes(4, "big")
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Wait less than a minute for a ledger that another process keeps locked."""
+    token = _patience.set(seconds)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
 
 
 def _mounts() -> str:
@@ -156,7 +189,7 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
 
 def _locked_file(path: Path) -> int:
     """Open and lock the lock file of a ledger."""
-    end = time.monotonic() + TIMEOUT
+    end = time.monotonic() + min(TIMEOUT, _patience.get())
     while True:
         descriptor = _lock_file(path)
         try:
@@ -176,7 +209,7 @@ def _lock_file(path: Path) -> int:
     try:
         with _in_transaction:  # no fork before the descriptor is noted
             try:
-                descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | flags, 0o666)
+                descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | flags, 0o600)
             except PermissionError:  # another owner: it can still be locked
                 descriptor = os.open(beside, os.O_RDONLY | flags)
             _open_locks.add(descriptor)
@@ -224,13 +257,16 @@ def transaction(path: Path, create: tuple[int, int] | None = None) -> Iterator[s
     also takes SQLite's write lock, for programs that know only that one.
     """
     mode = "rw" if create is None else "rwc"  # a deleted ledger is not silently recreated
+    waiting = min(TIMEOUT, _patience.get())
     try:
+        if create is not None:
+            _make_private(path)
         with (
             _in_transaction,
             # isolation_level=None: Python itself begins and commits nothing.
             closing(
                 sqlite3.connect(
-                    f"{path.as_uri()}?mode={mode}", uri=True, timeout=TIMEOUT, isolation_level=None
+                    f"{path.as_uri()}?mode={mode}", uri=True, timeout=waiting, isolation_level=None
                 )
             ) as connection,
         ):
@@ -249,6 +285,12 @@ def transaction(path: Path, create: tuple[int, int] | None = None) -> Iterator[s
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # higher bits are details
         reason, remedy = REFUSALS.get(code, ("it cannot be used", f"check the disk, {AGAIN}"))
         raise LedgerError(str(path), f"{reason} ({error})", remedy) from None
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read, unless there is one."""
+    with suppress(OSError):  # SQLite says why
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _identify(connection: sqlite3.Connection, path: Path, create: tuple[int, int] | None) -> None:

@@ -24,6 +24,7 @@ from dpmic import _validate
 from dpmic._format import format_ceil, format_remainder
 from dpmic.errors import BudgetError, LedgerError, ParameterError, safe_repr, with_code
 from dpmic.privacy._ledger_file import RESTORE, VERSION, locked, place, transaction
+from dpmic.privacy._ledger_file import patience as patience
 
 __all__ = ["Balance", "Entry", "Ledger"]
 
@@ -110,7 +111,8 @@ class Ledger:
     The file is the only memory: if you restore an older copy, later charges are lost; if you delete
     the file, all are. An open ``Ledger`` object notices both. The file must be on a local disk,
     since locks are unreliable on network drives (these are detected on Linux and Windows), and must
-    have no hard links. Beside it is an empty lock file, ``.lock``.
+    have no hard links. Beside it is an empty lock file, ``.lock``, with the same permissions: those
+    of a new ledger are its owner's alone.
 
     Amounts are exact, in units of 2**-50 (2**-62 for delta). A charge is rounded up and the total
     down: ten charges of the float 0.1, which is slightly above 1/10, do not fit into 1. Epsilons
