@@ -8,6 +8,7 @@ import numbers
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -330,7 +331,7 @@ def _dotted(parts: re.Match[str]) -> str:
 
 
 def label(value: object) -> str:
-    """Return the name of a category; 1 and 1.0 have the same name, and so do True and "TRUE".
+    """Return the name of a category or a person; 1 and 1.0 have one name, as True and "TRUE" do.
 
     Examples
     --------
@@ -341,6 +342,9 @@ def label(value: object) -> str:
         value = value.decode(errors="surrogateescape")
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        digits = format(value, "f")
+        value = digits.rstrip("0").rstrip(".") if "." in digits else digits
     text = str(value).strip()
     return text.lower() if text.lower() in BOOLEANS else text
 

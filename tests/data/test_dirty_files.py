@@ -204,6 +204,48 @@ def test_dates_in_the_names_of_folders(tmp_path):
     assert [str(day.date()) for day in days] == ["2024-01-05", "2024-02-01"]
 
 
+@sweep("kind", ["parquet", "csv"])
+def test_parts_without_any_date(tmp_path, kind):
+    """Late gaps, as in the last months of a column that is no longer kept."""
+    for part, days in {"a": ["2024-01-05", None], "b": [None, None]}.items():
+        (tmp_path / f"ward={part}").mkdir()
+        write = parquet.write_table if kind == "parquet" else csv.write_csv
+        table = pa.table({"day": pa.array(days, pa.string()), "x": [1, 2]})
+        write(table, tmp_path / f"ward={part}" / f"0.{kind}")
+    read = load(str(tmp_path), ["day", "x"], dates=["day"], private=True)
+    assert read["day"].null_count == 3
+    for part in ("2024-01-05", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / "days" / f"day={part}").mkdir(parents=True)
+        write(pa.table({"x": [1]}), tmp_path / "days" / f"day={part}" / f"0.{kind}")
+    read = load(str(tmp_path / "days"), dates=["day"], private=True)
+    assert read["day"].null_count == 1
+
+
+@sweep("kind", ["parquet", "feather"])
+def test_names_of_folders_are_decoded_and_are_not_columns_of_their_files(tmp_path, kind):
+    for folder in ("a%20b=c%2Fd", "a%20b=e"):
+        (tmp_path / folder).mkdir()
+        write = parquet.write_table if kind == "parquet" else feather.write_feather
+        write(pa.table({"x": [1.0, 2.0]}), tmp_path / folder / f"0.{kind}")
+    assert header(str(tmp_path)) == ("x", "a b")
+    read = load(str(tmp_path), labels=["a b"])
+    assert read["a b"].to_pylist() == ["c/d", "c/d", "e", "e"]
+    assert load(str(tmp_path), ["a b"], typed=True)["a b"].to_pylist() == ["c/d", "c/d", "e", "e"]
+    write(pa.table({"x": [1.0], "a b": ["c"]}), tmp_path / "a%20b=e" / f"0.{kind}")
+    with pytest.raises(DpmicError, match="lacks the column, or has it twice"):
+        load(str(tmp_path), labels=["a b"])
+    assert load(str(tmp_path), ["x"])["x"].to_pylist() == [1, 2, 1]
+
+
+def test_a_file_that_is_named_by_a_value_is_not_named(tmp_path):
+    (tmp_path / "patient=Ann").mkdir()
+    (tmp_path / "patient=Ann" / "0.parquet").write_bytes(b"age,stay\n1,2\n")
+    bounds = {"age": (0, 120), "stay": (0, 60)}
+    with pytest.raises(DpmicError) as refused:
+        dpmic.release("age", "stay", data=tmp_path, epsilon=1.0, bounds=bounds)
+    assert "Ann" not in str(refused.value)
+
+
 def test_a_header_names_no_file_of_a_folder_that_cannot_be_read(tmp_path):
     (tmp_path / "disease=flu").mkdir()
     for content in (b"none", b"PAR1"):

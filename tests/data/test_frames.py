@@ -750,8 +750,11 @@ def test_nobody_is_no_person(person: Any) -> None:
 
 def test_identifiers_are_compared_as_text() -> None:
     """How one column was read must not make two people of one."""
-    same = [7, "7", 7.0, b"7", " 7", np.int64(7)]
-    assert first_rows(same, None, 6, 2).tolist() == [0, 1]
+    same = [7, "7", 7.0, b"7", " 7", np.int64(7), decimal.Decimal("7.00")]
+    assert first_rows(same, None, 7, 2).tolist() == [0, 1]
+    assert first_rows([decimal.Decimal("7.50"), 7.5, "7.5"], None, 3).tolist() == [0]
+    long = [decimal.Decimal(10**37), decimal.Decimal(10**37 + 1)]
+    assert first_rows(long, None, 2).tolist() == [0, 1]
     assert first_rows([7, "07", "7.0", 7.5], None, 4).tolist() == [0, 1, 2, 3]
 
 

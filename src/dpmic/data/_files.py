@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 from dpmic.data._dialect import Dialect
@@ -17,6 +18,7 @@ from dpmic.data._tables import Unlisted
 from dpmic.data._text import Numbers, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 BUFFER = 2**18
 """The most bytes of a column that are read at once, however large the file's row groups."""
 
@@ -129,9 +131,7 @@ class TextFiles(LocalStream):
                 for name, own in numbers.items():
                     folder = file.folders.get(name)
                     texts = batch[name] if folder is None else pa.repeat(folder, len(batch))
-                    # Of categories, "NA" can be one.
-                    texts = trimmed(texts, file.dialect.na, usual=own is not None)
-                    values.append(own.convert(texts, file.place, before) if own else texts)
+                    values.append(_converted(texts, own, file.place, before, file.dialect.na))
                 _refuse_texts(numbers)
                 before += len(batch)
                 yield Batch(pa.record_batch(values, names=list(columns)), file.place)
@@ -179,20 +179,29 @@ class TextFiles(LocalStream):
 class Files(LocalStream):
     """A pyarrow dataset of files other than text, read one file after the other.
 
-    This way an error can name its file, and memory does not grow with the number of files. With
-    ``own`` each fragment is a complete file, and the names of folders are text: ``own`` returns
-    what converts a column that they give.
+    This way an error can name its file, and memory does not grow with the number of files.
+    ``folders`` has, for each file, the columns that the names of its folders give. Where it is
+    given, the dataset has complete files and no such columns of its own: pyarrow would give all
+    names one type, so that one record could change what others are.
     """
 
-    def __init__(self, dataset: Any, own: Callable[[str], Numbers | None] | None = None) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        folders: Mapping[str, Mapping[str, str]] | None = None,
+        kind_of: Callable[[str], Numbers | None] = lambda name: None,
+    ) -> None:
         self._dataset = dataset
-        self._own = own
+        self._folders = folders
+        self._kind_of = kind_of
         self.expected: int | None = None  # rows, for a progress bar
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns; by default those of the first file."""
         names = self._dataset.schema.names
+        if self._folders is not None:
+            return (*names, *next(iter(self._folders.values())))
         if not holds_text(self._dataset):  # a text dataset comes here only with a filter
             return tuple(names)
         if is_record(names):
@@ -214,21 +223,28 @@ class Files(LocalStream):
         except ValueError:
             return None
         # A fragment keeps the metadata it has read as long as its dataset exists.
-        return map(_fresh, fragments) if self._own else iter(fragments)
+        return iter(fragments) if self._folders is None else map(_fresh, fragments)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         fragments = self._fragments()
         if fragments is None:
             yield from self._filtered(columns)
             return
-        numbers = {name: self._own(name) for name in columns} if self._own else {}
+        numbers = {name: self._kind_of(name) for name in columns}
         done = 0
         for fragment in fragments:
-            self._check(fragment, columns)
-            for batch in guarded(self._read(fragment, columns), *self._context(fragment)):
+            given = self._given(fragment)
+            self._check(fragment, columns, given)
+            written = [name for name in columns if name not in given]
+            written = written or fragment.physical_schema.names[:1]  # for its length
+            for batch in guarded(self._read(fragment, written), *self._context(fragment)):
                 done += len(batch)
                 self.tell(done, self.expected)
-                yield Batch(_with_folders(batch, fragment, numbers), _place(fragment))
+                yield Batch(_with_folders(batch, given, numbers), _place(fragment))
+
+    def _given(self, fragment: Any) -> Mapping[str, str]:
+        """Return the columns that the names of a file's folders give."""
+        return {} if self._folders is None else self._folders[fragment.path]
 
     def _read(self, fragment: Any, columns: Sequence[str]) -> Iterator[Any]:
         """Yield the batches of one file."""
@@ -237,7 +253,7 @@ class Files(LocalStream):
         parquet = isinstance(fragment, ds.ParquetFileFragment)
         if parquet and set(columns) <= set(fragment.physical_schema.names):
             yield from _parquet(fragment, columns)
-        else:  # or the column is given by the name of a folder
+        else:  # or pyarrow takes the column from the name of a folder
             yield from fragment.scanner(
                 schema=self._dataset.schema,
                 columns=_projection(columns),
@@ -261,9 +277,11 @@ class Files(LocalStream):
             return "a pyarrow dataset", "check its files", ""
         kind = f".{fragment.format.default_extname}"
         elsewhere = place, f"check that it is a complete and valid {kind} file", ""
-        return damaged(place, kind) if self._own else elsewhere
+        return elsewhere if self._folders is None else damaged(place, kind)
 
-    def _check(self, fragment: Any, columns: Sequence[str]) -> None:
+    def _check(
+        self, fragment: Any, columns: Sequence[str], given: Mapping[str, str] = NOTHING
+    ) -> None:
         """Refuse a file that lacks a wanted column, or has another type in it."""
         found = attempted(lambda: fragment.physical_schema, *self._context(fragment))
         folders = folders_of(fragment)
@@ -271,8 +289,10 @@ class Files(LocalStream):
             if name in folders:
                 continue
             place = _place(fragment) or "a dataset"
-            if found.names.count(name) != 1:
+            if found.names.count(name) + (name in given) != 1:
                 raise self._refused(place, name)
+            if name in given:
+                continue
             own, other = found.field(name).type, self._dataset.schema.field(name).type
             if own != other and not holds_text(fragment):
                 reason = f"its type is {own} in this file, but {other} in the first"
@@ -294,17 +314,28 @@ def converter(
     return kind(name, private=private, decimal=decimal)
 
 
-def _with_folders(batch: Any, fragment: Any, numbers: Mapping[str, Numbers | None]) -> Any:
-    """Convert the columns that the names of a file's folders give, each value by itself."""
+def _converted(
+    texts: Any, own: Numbers | None, place: str, before: int, na: Sequence[str] = ()
+) -> Any:
+    """Return texts as what their column holds; of labels, "NA" can be one."""
+    plain = trimmed(texts, na, usual=own is not None)
+    return own.convert(plain, place, before) if own else plain
+
+
+def _with_folders(
+    batch: Any, given: Mapping[str, str], numbers: Mapping[str, Numbers | None]
+) -> Any:
+    """Return the wanted columns of a batch and of the names of its folders, in order."""
     import pyarrow as pa
 
-    given = folders_of(fragment).keys() - set(fragment.physical_schema.names)
-    if not any(numbers.get(name) for name in given):
+    if given.keys().isdisjoint(numbers):
         return batch
-    columns = {name: batch.column(name) for name in batch.schema.names}
+    columns = {}
     for name, own in numbers.items():
-        if own is not None and name in given:
-            columns[name] = own.convert(columns[name], _place(fragment) or "", 0)
+        if name in given:
+            columns[name] = _converted(pa.repeat(given[name], len(batch)), own, "", 0)
+        else:
+            columns[name] = batch.column(name)
     _refuse_texts(numbers)
     return pa.record_batch(columns)
 

@@ -66,6 +66,7 @@ class Dates(Numbers):
     """A text column declared as dates, converted batch by batch."""
 
     kinds: ClassVar[dict[str, Cast]] = {"dates": cast_moments}
+    type: ClassVar[str] = "timestamp[us]"
 
     def _refuse(self, texts: Any, place: str, before: int) -> None:
         if self.private:

@@ -240,15 +240,18 @@ def load(
         order = {column: place for place, column in enumerate(names)}
         chosen = sorted(wanted, key=lambda column: order.get(column, -1))
         (batches,) = rows.fold(chosen, lambda parts: [batch.data for batch in parts])
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        remedy, reason = "give a column one type everywhere", "its parts have different types"
+        # Parts can be all nulls.
+        joined = partial(pa.concat_tables, tables, promote_options="default")
+        table = attempted(joined, name, remedy, reason) if tables else None
     except UnreadableError:
         if not private:
             raise
     else:
-        if not batches:
+        if table is None:
             raise InputError(name, "it has no rows", "check that it has more than a header")
         pa.default_memory_pool().release_unused()  # the memory of the text
-        tables = (pa.Table.from_batches([batch]) for batch in batches)
-        table = pa.concat_tables(tables, promote_options="default")  # batches can be all nulls
         if options.get("typed") and isinstance(rows, TextFiles):
             table = _without_placeholders(table)
         table = _with_dates(table, options.get("dates", ()), name, private)
@@ -316,29 +319,22 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
     (kind,) = kinds
     dialect.refuse_all_but(UNDERSTOOD.get(kind, ()), kind)
     if kind not in PLAIN_TEXTS:
-        unnamed = _mixed(paths[0]) if private and files != paths else None
-        _refuse_other_kinds(files, kind, unnamed)
+        _refuse_other_kinds(files, kind, None if files == paths else paths[0], private)
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
     if kind in TEXTS or kind == EXCEL:
         texts = [_text_file(file, kind, folder, dialect) for file in files]
         return TextFiles(texts, several=folder is not None, **options)
     if kind in READERS:
         return StatisticalFiles(files, kind, dialect.encoding)
-    import pyarrow as pa
     from pyarrow import dataset as ds  # takes a quarter of a second: it imports pandas
     from pyarrow.fs import LocalFileSystem
 
     form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
     attempted(lambda: form.inspect(files[0], LocalFileSystem()), *damaged(files[0], kind))
-    named = {}
-    if folder is not None:
-        # As text: if all names had to fit one type, one record could change what others are.
-        keys = dict.fromkeys(key for file in files for key in _folders(file, folder))
-        texts = ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
-        named = {"partitioning": texts, "partition_base_dir": folder}
-    found = attempted(lambda: ds.dataset(files, format=form, **named), *damaged(paths[0], kind))
+    found = attempted(lambda: ds.dataset(files, format=form), *damaged(paths[0], kind))
+    given = [_folders(file, folder) if folder else {} for file in files]
     told = {name: value for name, value in options.items() if name not in ("public", "note")}
-    return Files(found, own=partial(converter, **told))
+    return Files(found, dict(zip(found.files, given, strict=True)), partial(converter, **told))
 
 
 def _ending(path: str) -> str:
@@ -347,16 +343,21 @@ def _ending(path: str) -> str:
     return next((known for known in ENDINGS if name.endswith(known)), os.path.splitext(name)[1])
 
 
-def _refuse_other_kinds(files: Sequence[str], kind: str, unnamed: InputError | None) -> None:
+def _refuse_other_kinds(files: Sequence[str], kind: str, folder: str | None, private: bool) -> None:
     """Refuse files that are not of the kind that their names say, by their first bytes.
 
-    The error is ``unnamed`` if it is given.
+    Of a ``folder``, private code names no file: what it is called can be a value.
     """
     for file in files:
         why = refusal(attempted(partial(_begin_of, file), *damaged(file, kind)), kind)
-        if why is not None:
-            several = UnreadableError if len(files) > 1 else InputError
-            raise unnamed or several(file, *why)
+        if why is None:
+            continue
+        if folder is None:
+            raise InputError(file, *why)
+        if private:
+            reason = f"a {kind} file in it is of another kind, by its first bytes"
+            raise InputError(folder, reason, "check that each file in it is complete and valid")
+        raise UnreadableError(file, *why)
 
 
 def _begin_of(path: str) -> bytes:
@@ -379,7 +380,7 @@ def _folders(path: str, folder: str) -> dict[str, str]:
     """Return the columns that the folders between a folder and a file of it give by their names."""
     between = os.path.relpath(os.path.dirname(path), folder)
     pairs = (part.partition("=") for part in between.split(os.sep) if "=" in part)
-    return {name: "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
+    return {unquote(name): "" if value == NO_FOLDER else unquote(value) for name, _, value in pairs}
 
 
 def _open_text(path: str, content: bytes | None = None) -> AbstractContextManager[Any]:

@@ -7,6 +7,7 @@ packages have declared types, as Parquet files do.
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
@@ -28,9 +29,11 @@ READERS = {
 """File endings of SPSS, Stata and SAS, and the pyreadstat functions that read them."""
 
 
-def _not_installed(place: str, package: str) -> DependencyError:
-    reason = f"reading this file needs the package {package}, which is not installed"
-    return DependencyError(place, reason, "pip install 'dpmic[files]'")
+def _not_installed(path: str, package: str) -> DependencyError:
+    # In a folder, what a file is called can be a value.
+    kind = f"{os.path.splitext(path)[1]} files"
+    reason = f"reading them needs the package {package}, which is not installed"
+    return DependencyError(kind, reason, "pip install 'dpmic[files]'")
 
 
 def workbook(path: str) -> AbstractContextManager[Any]:

@@ -42,6 +42,7 @@ class Numbers:
     """
 
     kinds: ClassVar[dict[str, Cast]]  # set below, after the functions
+    type: ClassVar[str] = "float64"  # of a batch without any value
 
     def __init__(self, name: str, *, private: bool, decimal: str = ".") -> None:
         self.name = name
@@ -56,7 +57,7 @@ class Numbers:
 
         plain = trimmed(texts)
         if plain.null_count == len(plain):
-            return pa.nulls(len(plain), pa.float64())
+            return pa.nulls(len(plain), self.type)
         for kind, cast in self.kinds.items():
             values = cast(plain, self.decimal) if self._kind in (None, kind) else None
             if values is not None:
