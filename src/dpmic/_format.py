@@ -89,12 +89,17 @@ def format_value(value: float, digits: int = 12) -> str:
 def format_date(days: float) -> str:
     """Write days since 1970 as a date, with the time if it is not midnight.
 
+    Outside of the years 1 to 9999 it is the number of days.
+
     Examples
     --------
-    >>> format_date(19000.0), format_date(0.5)
-    ('2022-01-08', '1970-01-01 12:00')
+    >>> format_date(19000.0), format_date(0.5), format_date(3e6)
+    ('2022-01-08', '1970-01-01 12:00', 'day 3,000,000')
     """
-    when = EPOCH + timedelta(days=days)
+    try:
+        when = EPOCH + timedelta(days=days)
+    except OverflowError:
+        return f"day {days:,.0f}"
     return when.strftime("%Y-%m-%d" if days == math.floor(days) else "%Y-%m-%d %H:%M")
 
 
@@ -107,6 +112,9 @@ def calendar(low: float, high: float) -> list[tuple[float, str]]:
     ([(17897.0, '2019'), (18262.0, '2020')], (19052.0, '2022-03'), (19003.0, '2022-01-11'))
     """
     few = (high - low) / 5
+    ends = [(end, format_date(end)) for end in dict.fromkeys((low, high))]
+    if any(words.startswith("day") for _, words in ends):
+        return ends
     found: list[tuple[float, str]] = []
     if few <= DAY_STEPS[-1]:
         step = next(own for own in DAY_STEPS if own >= few)
@@ -122,7 +130,7 @@ def calendar(low: float, high: float) -> list[tuple[float, str]]:
             place = (when - EPOCH) / timedelta(days=1)
             if low <= place <= high:
                 found.append((place, when.strftime("%Y" if step % 12 == 0 else "%Y-%m")))
-    return found or [(end, format_date(end)) for end in dict.fromkeys((low, high))]
+    return found if len(found) > 1 else ends
 
 
 def format_complement(miss: float) -> str:

@@ -182,7 +182,7 @@ def test_slashes_stay_text(run, visits):
     visits.assign(day=days)[["age", "code", "day"]].to_csv("slashes.csv", index=False)
     _, out, err = run("score", "slashes.csv", "age", "day", "--json")
     assert "/" in json.loads(out)["grid"]["y"][0]
-    assert "note: column 'day': its dates are text, and so categories without an order" in err
+    assert "note: column 'day': its texts look like dates, but count as categories" in err
 
 
 def test_a_mixture_is_refused_and_a_remedy_works(run, visits):

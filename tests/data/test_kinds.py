@@ -186,10 +186,14 @@ def test_remedies_fit_the_value_and_work(tmp_path):
 @sweep("days", ["2024-01-{:02}", "{:02}/01/2024", "{:02}.01.24", "{:02}-Jan-2024", "{:02} May 24"])
 def test_dates_as_text_are_noted(days):
     texts = [days.format(i % 28 + 1) for i in range(60)]
-    with pytest.warns(UserWarning, match="column 'day': its dates are text.*pandas.to_datetime"):
+    with pytest.warns(
+        UserWarning, match="column 'day': its texts look like dates.*pandas.to_datetime"
+    ):
         read_variables(find_all(pa.table({"day": texts, "age": range(60)})))
     assert no_variable(pa.chunked_array([texts]), "day") == ""
-    assert no_variable(pa.chunked_array([texts[:28]]), "day").startswith("dates as text: give the")
+    assert no_variable(pa.chunked_array([texts[:28]]), "day").startswith(
+        "texts that look like dates: give the"
+    )
 
 
 @sweep("names", ["12-34-5678", "10.0.{}", "0.1.2024", "A1", "31.12.3024", "2024"])
@@ -201,7 +205,7 @@ def test_other_texts_are_not_dates(names):
 
 def test_too_many_dates_as_text_are_refused_with_a_remedy_that_works():
     days = [f"{2000 + i // 12}-{i % 12 + 1:02}-01" for i in range(120)]
-    assert no_variable(pa.chunked_array([days * 2]), "day").startswith("dates as text")
+    assert no_variable(pa.chunked_array([days * 2]), "day").startswith("texts that look like dates")
     with pytest.raises(InputError, match="120 different texts.*; give the column a date type"):
         pair(days, range(120))
     assert pair(np.array(days, "datetime64[D]"), range(120)).categories == (None, None)

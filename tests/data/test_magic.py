@@ -92,7 +92,7 @@ def test_in_a_folder_private_errors_name_no_file(tmp_path):
         (tmp_path / f"{name}.csv.gz").write_bytes(content)
     with pytest.raises(InputError, match=r"b\.csv\.gz: it is text"):
         load(str(tmp_path))
-    with pytest.raises(InputError, match="a .csv.gz file in it is of another kind") as no:
+    with pytest.raises(InputError, match="a file in it is no .csv.gz file") as no:
         load(str(tmp_path), private=True)
     assert "b.csv" not in str(no.value)
 

@@ -21,7 +21,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic._format import calendar
-from dpmic.data import Pair, pair
+from dpmic.data import Pair, Variable, pair
 from dpmic.errors import InputError, ParameterError
 from dpmic.report import page
 from dpmic.report._charts import MOST_COLUMNS, MOST_LINES, MOST_POINTS, TURNS, Axis
@@ -506,6 +506,8 @@ def test_axes_with_most_values_in_a_corner_are_spaced_by_rank(rng):
     dots = re.search(r"class='points' d='([^']+)'", source)[1]
     places = np.array(re.findall(r"M([\d.]+) ", dots), float)
     assert np.sort(places) == pytest.approx(1000 * (np.arange(999) + 0.5) / 999, abs=0.1)
+    years = Axis.of("year", Variable(np.r_[rng.integers(1995, 2020, 200), 99_999.0]))
+    assert len(years.ticks()) == 5  # two significant digits would leave two
     assert "spaced by rank" not in page(dpmic.mice(-pay, x := np.log(pay)), points=(x, x + 1))
 
 
@@ -622,6 +624,14 @@ def test_marks_of_dates_are_few_and_inside(low, span):
     assert places == sorted(set(places))
     assert all(low <= place <= low + span for place in places)
     assert len({words for _, words in marks}) == len(marks) or span < 0.01
+
+
+def test_dates_beyond_the_calendar_are_days():
+    far = np.datetime64("12000-01-01", "s") + np.arange(50).astype("timedelta64[D]")
+    points = (far, np.arange(50.0))
+    assert ">day 3,663,382<" in page(dpmic.mice(*points), points=points)
+    assert calendar(-800_000, 0) == [(-800_000, "day -800,000"), (0, "1970-01-01")]
+    assert len(calendar(19_000.8, 19_001.2)) == 2
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series, pa.array])

@@ -82,9 +82,10 @@ def matrix(result: Pairwise, top: int | None) -> Answer:
     columns = len(result.names) + len(result.others or ())
     each = {"column": columns, "pair": result.mic.size, "row": result.n}
     size = ", ".join(plural(count, noun) for noun, count in each.items())
-    first = "strongest" if len(rows) == 1 else f"{len(rows)} strongest"
+    which = {0: "None", 1: "The strongest"}.get(len(rows), f"The {len(rows)} strongest")
+    scored = "has a score" if not rows else f"of all pairs, by {result.statistic}"
     return Answer(
-        title=f"The {first} of all pairs, by {result.statistic} ({size})",
+        title=f"{which} {scored} ({size})",
         heads=fields,
         rows=[[_cell(*named) for named in zip(fields, row, strict=True)] for row in rows],
         json=lambda: _json(result, positions) if top else result.to_json(),

@@ -103,7 +103,7 @@ def _notes() -> Iterator[None]:
         for kind in (BoundsReminder, NoiseWarning):
             warnings.simplefilter("always", kind)
         warnings.filterwarnings("always", "name=... is deprecated", DeprecationWarning)
-        warnings.filterwarnings("default", "column .* its dates are text", UserWarning)
+        warnings.filterwarnings("default", "column .* its texts look like dates", UserWarning)
         warnings.showwarning = show
         yield
 

@@ -355,7 +355,7 @@ def _refuse_other_kinds(files: Sequence[str], kind: str, folder: str | None, pri
         if folder is None:
             raise InputError(file, *why)
         if private:
-            reason = f"a {kind} file in it is of another kind, by its first bytes"
+            reason = f"by its first bytes, a file in it is no {kind} file"
             raise InputError(folder, reason, "check that each file in it is complete and valid")
         raise UnreadableError(file, *why)
 

@@ -110,7 +110,7 @@ def no_variable(values: Any, name: str) -> str:
         if not different and distinct <= MAX_CATEGORIES:
             return ""
         if _look_like_dates(labels):
-            return f"dates as text: {AS_TYPE}"
+            return f"texts that look like dates: {AS_TYPE}"
         return "every text is different" if different else f"{distinct:,} different texts"
     if types.is_temporal(values.type):
         return ""
@@ -214,7 +214,7 @@ def _nominal(values: Any, name: str) -> Variable:
             AS_TYPE if dates else other,
         )
     if dates:
-        text = f"{what}: its dates are text, and so categories without an order; {AS_TYPE}"
+        text = f"{what}: its texts look like dates, but count as categories; {AS_TYPE}"
         warnings.warn(text, UserWarning, stacklevel=2)
     codes: dict[str | None, float] = {text: float(i) for i, text in enumerate(labels)}
     codes[None] = np.nan

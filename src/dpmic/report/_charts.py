@@ -320,7 +320,9 @@ class Axis:
         """
         if self.ordered is not None:
             places = np.linspace(0, self.ordered.size - 1, 5).astype(np.intp)
-            return list(dict.fromkeys(float(f"{own:.2g}") for own in self.ordered[places]))
+            values = dict.fromkeys(self.ordered[places].tolist())
+            rounded = (dict.fromkeys(float(f"{v:.{d}g}") for v in values) for d in range(2, 7))
+            return list(next((own for own in rounded if len(own) == len(values)), values))
         span = self.high - self.low
         if not LEAST_SPAN < span < math.inf:
             return [self.low] if self.low == self.high else [self.low, self.high]
