@@ -204,7 +204,7 @@ def _from_sequence(values: Sequence[Any], name: str) -> NDArray[np.float64]:
     absent = {t for t in types if t is type(None) or t.__name__ in ("NAType", "NaTType")}
     if any(map(_is_temporal, types - absent)):
         return _from_moments(values, name)
-    refused = {t for t in types - absent if not _is_number(t)}
+    refused = {t for t in types - absent if not _holds_numbers(t)}
     if refused:
         i, value = next((i, v) for i, v in enumerate(values) if type(v) in refused)
         refusal = _refusal(f"{name}[{i}] has type {type(value).__name__}", type(value))
@@ -403,7 +403,7 @@ def _from_dictionary(chunks: Any, name: str) -> NDArray[np.float64]:
     return np.concatenate(parts)
 
 
-def _is_number(kind: type) -> bool:
+def _holds_numbers(kind: type) -> bool:
     if issubclass(kind, np.generic):
         dtype = np.dtype(kind)
         return dtype.kind in "biuf" and dtype.itemsize <= 8

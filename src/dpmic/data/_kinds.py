@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dpmic._validate import moment
-from dpmic.data._arrow import words
 from dpmic.data._dialect import GAPS
 from dpmic.data._text import (
     AS_DATES,
@@ -13,6 +12,7 @@ from dpmic.data._text import (
     GROUPED,
     Cast,
     Numbers,
+    cast_booleans,
     cast_numbers,
     is_value,
     trimmed,
@@ -46,17 +46,7 @@ def cast_moments(texts: Any, _decimal: str = ".") -> Any:
     return whole.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
-def cast_booleans(texts: Any, _decimal: str = ".") -> Any:
-    """Return texts as booleans, or None if one is neither true nor false."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    written = without(texts, GAPS)
-    known = compute.index_in(compute.utf8_lower(written), words(BOOLEANS, written.type))
-    return None if known.null_count > written.null_count else compute.cast(known, pa.bool_())
-
-
-def _is_number(text: str) -> bool:
+def _may_be_number(text: str) -> bool:
     """Return whether a text is a number, perhaps with separators of thousands."""
     plain = is_value(text) and text.lower() not in BOOLEANS
     return plain or GROUPED.fullmatch(text) is not None
@@ -100,7 +90,7 @@ class Kind(Numbers):
 
     def _refuse(self, texts: Any, place: str, before: int) -> None:
         written = without(texts, GAPS).drop_null().unique().to_pylist()
-        numbers = any(_is_number(text) for text in written)
+        numbers = any(_may_be_number(text) for text in written)
         dates = any(moment(text) is not None for text in written)
         if self._kind is None and not numbers and not dates:
             self._kind = "text"

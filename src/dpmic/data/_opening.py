@@ -24,7 +24,7 @@ from dpmic.data._proprietary import READERS, Sheet, StatisticalFiles, workbook
 from dpmic.data._reader import STDIN
 from dpmic.data._streams import LocalStream, Tell, attempted, damaged
 from dpmic.data._tables import position, with_format
-from dpmic.data._text import without
+from dpmic.data._text import Numbers, without
 from dpmic.errors import InputError, UnreadableError
 
 if TYPE_CHECKING:
@@ -307,16 +307,7 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
         raise UnreadableError(
             f"{len(files)} files", "one of them is named twice", "name each file once"
         )
-    kinds = set(map(_ending, files))
-    if len(kinds) > 1:
-        if private:
-            raise _mixed(paths[0])
-        raise UnreadableError(
-            f"{len(files)} files",
-            f"they are of different kinds: {', '.join(sorted(kinds))}",
-            "pass files of one kind",
-        )
-    (kind,) = kinds
+    kind = _one_kind(files, paths[0] if private else None)
     dialect.refuse_all_but(UNDERSTOOD.get(kind, ()), kind)
     if kind not in PLAIN_TEXTS:
         _refuse_other_kinds(files, kind, None if files == paths else paths[0], private)
@@ -326,15 +317,36 @@ def _opened(paths: list[str], dialect: Dialect, **options: Any) -> LocalStream:
         return TextFiles(texts, several=folder is not None, **options)
     if kind in READERS:
         return StatisticalFiles(files, kind, dialect.encoding)
+    told = {name: value for name, value in options.items() if name not in ("public", "note")}
+    return _arrow_files(files, kind, folder, partial(converter, **told))
+
+
+def _one_kind(files: Sequence[str], unnamed: str | None) -> str:
+    """Return the kind of all files, by their endings; an error may only name a folder, if given."""
+    kinds = set(map(_ending, files))
+    if len(kinds) == 1:
+        return kinds.pop()
+    if unnamed is not None:
+        raise _mixed(unnamed)
+    raise UnreadableError(
+        f"{len(files)} files",
+        f"they are of different kinds: {', '.join(sorted(kinds))}",
+        "pass files of one kind",
+    )
+
+
+def _arrow_files(
+    files: list[str], kind: str, folder: str | None, kind_of: Callable[[str], Numbers | None]
+) -> Files:
+    """Return the rows of Parquet, Feather or Arrow files."""
     from pyarrow import dataset as ds  # takes a quarter of a second: it imports pandas
     from pyarrow.fs import LocalFileSystem
 
     form = ds.ParquetFileFormat() if kind == ".parquet" else ds.IpcFileFormat()
     attempted(lambda: form.inspect(files[0], LocalFileSystem()), *damaged(files[0], kind))
-    found = attempted(lambda: ds.dataset(files, format=form), *damaged(paths[0], kind))
+    found = attempted(lambda: ds.dataset(files, format=form), *damaged(files[0], kind))
     given = [_folders(file, folder) if folder else {} for file in files]
-    told = {name: value for name, value in options.items() if name not in ("public", "note")}
-    return Files(found, dict(zip(found.files, given, strict=True)), partial(converter, **told))
+    return Files(found, dict(zip(found.files, given, strict=True)), kind_of)
 
 
 def _ending(path: str) -> str:

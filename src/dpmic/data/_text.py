@@ -188,14 +188,20 @@ def cast_numbers(texts: Any, decimal: str = ".") -> Any:
         return None
 
 
-def _booleans(texts: Any, _decimal: str = ".") -> Any:
-    """Return texts as 1 for true and 0 for false, or None if one is neither."""
+def cast_booleans(texts: Any, _decimal: str = ".") -> Any:
+    """Return texts as booleans, or None if one is neither true nor false."""
     import pyarrow as pa
     from pyarrow import compute
 
     written = without(texts, GAPS)
     known = compute.index_in(compute.utf8_lower(written), words(BOOLEANS, written.type))
-    return None if known.null_count > written.null_count else compute.cast(known, pa.float64())
+    return None if known.null_count > written.null_count else compute.cast(known, pa.bool_())
+
+
+def _booleans(texts: Any, _decimal: str = ".") -> Any:
+    """Return texts as 1 for true and 0 for false, or None if one is neither."""
+    known = cast_booleans(texts)
+    return None if known is None else known.cast("int8").cast("float64")
 
 
 Numbers.kinds = {"numbers": cast_numbers, "booleans": _booleans}  # tried in this order

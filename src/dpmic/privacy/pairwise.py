@@ -130,7 +130,7 @@ def prepare(
     found = _pairs.find(table, terms, options, bounds=bounds, target=target)
     noises = calibrate(found, terms, options, len(found.pairs), delta)
     added = of_value(noises.noise)
-    if not terms.allow_noisy and hides(added):
+    if hides(added):
         remedy = _remedy(found, terms.epsilon, noises.allowed_delta)
         refuse_noisy_value(added, found.size, terms.counted, terms.allow_noisy, remedy)
     remind_of_bounds()
