@@ -434,55 +434,90 @@ class TestGroups:
         assert ledger.spent == 0
 
 
-class Gapped:
-    """Releases of columns with gaps, a person's rows or groups, for an audit."""
+class Attacked:
+    """Releases of columns with gaps, categories or groups, for an audit."""
 
     name, epsilon = "capped-laplace", 1.0
 
     def __init__(self, share=1.0, **terms):
         self.share, self.terms = share, {"epsilon": 1.0, **NOISY, **terms}
 
-    def draws(self, x, y, runs):
-        """Return independent outputs."""
+    def draws(self, table, _, runs):
+        """Return independent outputs: values, or of two groups their difference."""
+        bounds = {} if "x" in self.terms.get("categories", ()) else {"x": (0, 1), "y": (0, 1)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            query = prepare(x, y, Terms(**self.terms), bounds=SQUARE, cap=3.5, axes="linear")
-        exact = query.compute(query.read())
-        if hasattr(query, "parts"):
-            noises = [part.setting.noise for part in query.parts]
-            drawn = [[n.add(v) for n, v in zip(noises, exact, strict=True)] for _ in range(runs)]
-            return np.subtract(*np.clip(drawn, 0, 1).T)
-        noise = query.setting.noise
-        if self.share < 1:
-            noise = type(noise)(noise.scale * self.share, noise.epsilon)
-        return np.clip([noise.add(exact) for _ in range(runs)], 0, 1)
+            given = {"data": table, "bounds": bounds, "cap": 3.5, "axes": "linear"}
+            query = prepare("x", "y", Terms(**self.terms), **given)
+        exact, parts = query.compute(query.read()), getattr(query, "parts", (query,))
+        exact = exact if len(parts) > 1 else [exact]
+        noises = [part.setting.noise for part in parts]
+        weaker = [type(own)(own.scale * self.share, own.epsilon) for own in noises]
+        drawn = np.clip(
+            [[own.add(v) for own, v in zip(weaker, exact, strict=True)] for _ in range(runs)], 0, 1
+        )
+        return drawn[:, 0] - drawn[:, 1:].sum(axis=1)
 
 
 def half_and_half(n, one):
     """Half of the records in each of two opposite corners; the last one as is given."""
     x = (np.arange(n) >= n // 2).astype(float)
-    y = x.copy()
-    x[-1], y[-1] = one
-    return x, y
+    table = pd.DataFrame({"x": x, "y": x})
+    table.loc[n - 1] = one
+    return table
+
+
+def two_groups(n, group):
+    """Two groups of n records; the last record of one, at odds with all others, can move."""
+    table = pd.concat([half_and_half(n, (1.0, 1.0)), half_and_half(n, (0.0, 1.0))])
+    table["ward"] = ["a"] * n + ["b"] * (n - 1) + [group]
+    return table
+
+
+def in_words(table, names):
+    """Write the values as categories; values between them are those between the names."""
+    places = (table * (len(names) - 1)).astype(int)
+    return places.map(lambda place: names[place])
+
+
+AB, ABC = ["a", "b"], ["a", "b", "c"]
+ALL = {"missing": "drop", "complete": 1.0}
+NEIGHBOURS = [half_and_half(26, (0.0, 1.0)), half_and_half(26, (1.0, 1.0))]
 
 
 @pytest.mark.full
 @sweep(
-    ("terms", "tables", "least", "most"),
+    ("terms", "tables", "least", "share"),
     [
         # A complete record against one without a value, and one at odds with all others.
-        ({"missing": "drop", "complete": 1.0}, ((0.0, 1.0), (1.0, 1.0)), 0.85, 1.0),
-        ({"missing": "drop", "complete": 1.0}, ((0.0, 1.0), (math.nan, 1.0)), 0.4, 1.0),
-        ({"missing": "drop", "complete": 1.0}, ((1.0, 1.0), (math.nan, 1.0)), 0.0, 1.0),
+        (ALL, NEIGHBOURS, 0.85, 0.8),
+        (ALL, (half_and_half(26, (0.0, 1.0)), half_and_half(26, (math.nan, 1.0))), 0.4, 0.5),
+        (ALL, (half_and_half(26, (1.0, 1.0)), half_and_half(26, (math.nan, 1.0))), 0.0, None),
+        # The same in words.
+        ({"categories": {"x": AB, "y": AB}}, [in_words(own, AB) for own in NEIGHBOURS], 0.85, 0.8),
+        (
+            {"categories": {"x": ABC, "y": ABC}},
+            [in_words(own, ABC) for own in NEIGHBOURS],
+            0.85,
+            0.8,
+        ),
+        # The record at odds moves to another group.
+        (
+            {**ALL, "by": "ward", "categories": {"ward": AB}, "at_least": 100},
+            (two_groups(100, "a"), two_groups(100, "b")),
+            0.4,
+            0.5,
+        ),
     ],
-    ids=str,
+    ids=["odds", "gap", "fitting gap", "two categories", "three categories", "groups"],
 )
-def test_attacks_on_gaps(terms, tables, least, most):
-    neighbours = tuple(half_and_half(26, one) for one in tables)
-    bound = dpmic.audit(Gapped(**terms), neighbours=neighbours, runs=100_000, confidence=1 - 1e-6)
-    assert least <= bound.lower <= most
-    if least > 0.8:
-        weak = Gapped(0.8, **terms)
+def test_attacks_on_gaps_categories_and_groups(terms, tables, least, share):
+    neighbours = tuple((table, None) for table in tables)
+    sure = 1 - 1e-6
+    bound = dpmic.audit(Attacked(**terms), neighbours=neighbours, runs=100_000, confidence=sure)
+    assert least <= bound.lower <= 1
+    if share is not None:
+        weak = Attacked(share, **terms)
         assert dpmic.audit(weak, neighbours=neighbours, runs=100_000).disproved
 
 
