@@ -480,7 +480,7 @@ def in_words(table, names):
     return places.map(lambda place: names[place])
 
 
-AB, ABC = ["a", "b"], ["a", "b", "c"]
+TWO, THREE = ["a", "b"], ["a", "b", "c"]
 ALL = {"missing": "drop", "complete": 1.0}
 NEIGHBOURS = [half_and_half(26, (0.0, 1.0)), half_and_half(26, (1.0, 1.0))]
 
@@ -494,16 +494,21 @@ NEIGHBOURS = [half_and_half(26, (0.0, 1.0)), half_and_half(26, (1.0, 1.0))]
         (ALL, (half_and_half(26, (0.0, 1.0)), half_and_half(26, (math.nan, 1.0))), 0.4, 0.5),
         (ALL, (half_and_half(26, (1.0, 1.0)), half_and_half(26, (math.nan, 1.0))), 0.0, None),
         # The same in words.
-        ({"categories": {"x": AB, "y": AB}}, [in_words(own, AB) for own in NEIGHBOURS], 0.85, 0.8),
         (
-            {"categories": {"x": ABC, "y": ABC}},
-            [in_words(own, ABC) for own in NEIGHBOURS],
+            {"categories": {"x": TWO, "y": TWO}},
+            [in_words(own, TWO) for own in NEIGHBOURS],
+            0.85,
+            0.8,
+        ),
+        (
+            {"categories": {"x": THREE, "y": THREE}},
+            [in_words(own, THREE) for own in NEIGHBOURS],
             0.85,
             0.8,
         ),
         # The record at odds moves to another group.
         (
-            {**ALL, "by": "ward", "categories": {"ward": AB}, "at_least": 100},
+            {**ALL, "by": "ward", "categories": {"ward": TWO}, "at_least": 100},
             (two_groups(100, "a"), two_groups(100, "b")),
             0.4,
             0.5,
