@@ -30,9 +30,9 @@ def refused(found):
     """Return the one line of a refusal."""
     code, out, err = found
     assert (code, out) == (2, "")
-    assert len(err) < 600
     (line,) = (line for line in err.splitlines() if "note:" not in line and " as: " not in line)
     assert "a fault of dpmic" not in line
+    assert len(line) < 450  # notes do not count: some are given once, in whichever test is first
     return line
 
 

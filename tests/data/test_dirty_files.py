@@ -194,6 +194,8 @@ def test_one_folder_does_not_change_what_the_names_of_others_mean(tmp_path, kind
     with pytest.raises(DpmicError) as refused:
         load(str(tmp_path / "2A"), private=private)
     assert ("2A" in str(refused.value)) is not private
+    where = "column 'code'" if private else f"{tmp_path / '2A' / 'code=2A' / f'0.{kind}'}, column"
+    assert str(refused.value).startswith(where)
 
 
 def test_dates_in_the_names_of_folders(tmp_path):

@@ -47,7 +47,7 @@ class Processor(Protocol):
 
     optional: bool  # whether the CPU takes its place if it fails
     exact: bool  # whether scores are bit-identical to those of float64
-    tests: bool  # whether it also computes p-values
+    tests: bool  # whether it is a Gpu, which also computes p-values
     tile: int  # the most columns of a tile, whose pairs are listed
 
     def seconds(self, lookups: float, counted: float) -> float:
@@ -63,11 +63,6 @@ class Processor(Protocol):
         self, left: Any, right: Any, pairs: Pairs, plan: Steps, n: int
     ) -> tuple[Floats, Floats]:
         """Return the MIC and the TIC of each pair."""
-
-    def pvalues(
-        self, left: Any, right: Any, pairs: Pairs, plan: Steps, n: int, draws: Draws
-    ) -> Floats:
-        """Return p-values by TIC, if the device computes them."""
 
 
 class Draws(NamedTuple):
@@ -114,10 +109,6 @@ class Cpu:
         """Return the MIC and the TIC of each pair."""
         found = matrices(left, right, pairs, plan, n, fast=True)
         return np.nanmax(found, (1, 2)), np.nansum(found, (1, 2))
-
-    def pvalues(self, *_: Any) -> Floats:
-        """Not used: tests on the CPU draw or share permutations elsewhere."""
-        raise NotImplementedError
 
 
 class OnDevice(NamedTuple):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpmic._validate import Domain, Limits
 from dpmic.all_pairs.correlations import Standardised
-from dpmic.all_pairs.devices import Cpu, Draws, Processor
+from dpmic.all_pairs.devices import Cpu, Draws, Gpu, Processor
 from dpmic.all_pairs.significance import Null, PermutationPlan
 from dpmic.data import LEAST_RECORDS, Variable
 from dpmic.errors import DpmicError
@@ -268,6 +268,7 @@ class Work:
         else:
             mic = self.device.largest(left, right, pairs, self.plan, n)
         if tested is not None:
+            assert isinstance(self.device, Gpu)  # on the CPU, others draw or share permutations
             draws = Draws(self._plan.permutations, self._plan.seed)
             one, other = tested
             pvalues = self.device.pvalues(one, other, pairs, self._plan.steps(n), n, draws)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from types import MappingProxyType
 from typing import Any
 
 from dpmic.data._dialect import Dialect
@@ -18,7 +17,6 @@ from dpmic.data._tables import Unlisted
 from dpmic.data._text import Numbers, is_record, trimmed
 from dpmic.errors import InputError, RefusedValueError, UnreadableError, safe_repr
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
 BUFFER = 2**18
 """The most bytes of a column that are read at once, however large the file's row groups."""
 
@@ -233,14 +231,14 @@ class Files(LocalStream):
         numbers = {name: self._kind_of(name) for name in columns}
         done = 0
         for fragment in fragments:
-            given = self._given(fragment)
-            self._check(fragment, columns, given)
+            self._check(fragment, columns)
+            given, place = self._given(fragment), _place(fragment)
             written = [name for name in columns if name not in given]
             written = written or fragment.physical_schema.names[:1]  # for its length
             for batch in guarded(self._read(fragment, written), *self._context(fragment)):
                 done += len(batch)
                 self.tell(done, self.expected)
-                yield Batch(_with_folders(batch, given, numbers), _place(fragment))
+                yield Batch(_with_folders(batch, place or "", given, numbers), place)
 
     def _given(self, fragment: Any) -> Mapping[str, str]:
         """Return the columns that the names of a file's folders give."""
@@ -279,12 +277,10 @@ class Files(LocalStream):
         elsewhere = place, f"check that it is a complete and valid {kind} file", ""
         return elsewhere if self._folders is None else damaged(place, kind)
 
-    def _check(
-        self, fragment: Any, columns: Sequence[str], given: Mapping[str, str] = NOTHING
-    ) -> None:
+    def _check(self, fragment: Any, columns: Sequence[str]) -> None:
         """Refuse a file that lacks a wanted column, or has another type in it."""
         found = attempted(lambda: fragment.physical_schema, *self._context(fragment))
-        folders = folders_of(fragment)
+        folders, given = folders_of(fragment), self._given(fragment)
         for name in columns:
             if name in folders:
                 continue
@@ -323,7 +319,7 @@ def _converted(
 
 
 def _with_folders(
-    batch: Any, given: Mapping[str, str], numbers: Mapping[str, Numbers | None]
+    batch: Any, place: str, given: Mapping[str, str], numbers: Mapping[str, Numbers | None]
 ) -> Any:
     """Return the wanted columns of a batch and of the names of its folders, in order."""
     import pyarrow as pa
@@ -333,7 +329,7 @@ def _with_folders(
     columns = {}
     for name, own in numbers.items():
         if name in given:
-            columns[name] = _converted(pa.repeat(given[name], len(batch)), own, "", 0)
+            columns[name] = _converted(pa.repeat(given[name], len(batch)), own, place, 0)
         else:
             columns[name] = batch.column(name)
     _refuse_texts(numbers)
