@@ -5,6 +5,7 @@ With it `dpmic._kernels.cuda` runs its own source, search.cu, as a GPU would: ``
 
 import ctypes
 import functools
+import itertools
 import os
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -30,7 +33,12 @@ needs_compiler = pytest.mark.skipif(
 
 
 class Array(np.ndarray):
-    """An array that pretends to be far away."""
+    """An array that pretends to be far away; kernels may access all that still exist."""
+
+    existing: ClassVar = WeakValueDictionary()
+
+    def __array_finalize__(self, _):
+        Array.existing[id(self)] = self
 
     @property
     def data(self):
@@ -38,6 +46,11 @@ class Array(np.ndarray):
 
     def get(self):
         return np.array(self)
+
+
+def existing():
+    """Return arrays that do not overlap: what derives from another one is a part of it."""
+    return [own for own in Array.existing.values() if not isinstance(own.base, Array)]
 
 
 class Kernel:
@@ -52,8 +65,16 @@ class Kernel:
         launched.add(self._name)
         assert shared_mem <= self.max_dynamic_shared_size_bytes
         values = [own.data.ptr if isinstance(own, Array) else int(own or 0) for own in task]
-        width, height = (*block, 1)[:2]
-        problem = self._run(*grid, width, height, shared_mem, (ctypes.c_longlong * 32)(*values))
+        # Indices: thread, block, size of a block, number of blocks
+        sizes = (ctypes.c_int * 8)(0, 0, 0, 0, *(*block, 1)[:2], *grid, 1)
+        arrays = [(own.data.ptr, own.data.ptr + own.nbytes, 0) for own in existing()]
+        problem = self._run(
+            sizes,
+            shared_mem,
+            (ctypes.c_longlong * len(values))(*values),
+            (ctypes.c_longlong * (3 * len(arrays)))(*itertools.chain(*arrays)),
+            len(arrays),
+        )
         assert problem is None, problem.decode()
 
 
@@ -63,8 +84,10 @@ def compiled(code, options, name):
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / f"{name}.cpp", Path(folder) / f"{name}.so"
         source.write_text(f'#include "{HEADER}"\n{code}\nRUN({name})\n')
-        command = (COMPILER, "-O1", "-w", "-shared", "-fPIC", *options, "-o", library, source)
-        subprocess.run(command, check=True)
+        made = source.with_suffix(".o")
+        command = (COMPILER, "-O1", "-w", "-fPIC", "-fsanitize=thread", *options)
+        subprocess.run((*command, "-c", "-o", made, source), check=True)
+        subprocess.run((COMPILER, "-shared", "-o", library, made), check=True)
         run = ctypes.CDLL(str(library)).run
     run.restype = ctypes.c_char_p
     return run

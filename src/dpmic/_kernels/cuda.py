@@ -38,6 +38,9 @@ SHARED = 112 * 1024
 SHORT = 2**16
 """The most parts of an axis that numbers of 16 bits can name."""
 
+LONG = 128
+"""Columns above which a sum over all of them is added in parts, to lose fewer digits."""
+
 WORKSPACE = 2**29
 """Bytes of global memory for tables that do not fit elsewhere, and for the entries of pairs."""
 
@@ -69,6 +72,7 @@ class Sizes:
     kept: int = 0
     warps: int = 1
     split: bool = False
+    long: bool = False
     table: int = 0  # words of shared memory, like the others
     edges: int = 0
     place: int = 0
@@ -85,7 +89,7 @@ class Sizes:
     def options(self) -> tuple[str, ...]:
         """Compiler options."""
         constants = {"KM": self.k_max, "CHUNKS": self.chunks, "KEPT": self.kept}
-        constants |= {"WARPS": self.warps, "SPLIT": int(self.split)}
+        constants |= {"WARPS": self.warps, "SPLIT": int(self.split), "LONG": int(self.long)}
         return tuple(f"-D{name}={value}" for name, value in constants.items())
 
 
@@ -131,6 +135,7 @@ def _sizes(
         0 if k_max == 2 else -(-max(rows, k_max) // 16) * 16,
         -(-len(group) // rounds),
         split,
+        max(columns) > LONG,
         table=_fours((counted + 1) * ((rows + 1) | 1)),
         edges=_fours(sum(columns) + len(columns)),
         place=_fours(parts + 1) if split else 0,
@@ -240,10 +245,13 @@ def reached(
     return counts
 
 
-def permutations(orders: Iterator[Indices]) -> Any:
-    """Copy orders of records to the device, once for all pairs."""
+def permutations(orders: Iterator[Indices], count: int, n: int) -> Any:
+    """Copy so many orders of n records to the device, once for all pairs."""
+    table = np.empty((count, n), np.int32)
+    for row, own in zip(table, orders, strict=True):
+        row[:] = own
     with _stream() as stream:
-        on_device = _cupy().asarray(np.stack([np.asarray(own, np.int32) for own in orders]))
+        on_device = _cupy().asarray(table)
         stream.synchronize()
     return on_device
 

@@ -6,6 +6,7 @@
 //   CHUNKS the chunks of 32 ends of rows that cover every master of the group
 //   KEPT   the ends in a table: a multiple of 16, as few as possible
 //   WARPS  warps of a block; each searches its own steps
+//   LONG   1 if sums over columns are added in parts, since they would lose digits
 //   SPLIT  1 if a block counts on the cuts of its own steps only, not on those of the group
 //
 // A block has one pair in one orientation. Its warps count the records in (column, master row)
@@ -19,6 +20,7 @@
 // shared memory, and `summarise`.
 
 #define ALL 0xffffffffu
+#define PARTIAL(column) (LONG && (column) % 16 == 0)  // where a long sum begins again from 0
 #define TINY 1e-30f
 #define NEVER -1e30f
 
@@ -75,7 +77,13 @@ __device__ __forceinline__ float largest_of(float value) {
 }
 
 // c log2(n / c): summed over the parts of n records, n times their entropy.
-__device__ __forceinline__ float surprise(float c, int n) { return c > 0 ? c * log2f(n / c) : 0.0f; }
+__device__ __forceinline__ float surprise(float c, float n) {
+  return c > 0 ? c * log2f(n / c) : 0.0f;
+}
+
+// The bits of l equal columns, as an integer. The entropy of columns is the sum of this and of the
+// surprise among n / 2^bits records, divided by n: small numbers, which float32 holds better.
+__device__ __forceinline__ int bits_of(int l) { return (int)rintf(log2f((float)l)); }
 
 // The exponent of a power of 2 near the usual size of a part, at least 0. It derives from the
 // entropy: if most records are in one part, that part's size counts.
@@ -93,8 +101,8 @@ struct Constant {
   __device__ float bits(float sum) const { return fmaxf(fmaf(sum, factor, added), 0.0f); }
 };
 
-__device__ __forceinline__ Constant constant(int n, float entropy, int cell, int total) {
-  return {power(cell) / n, entropy + (cell - total)};
+__device__ __forceinline__ Constant constant(int n, int bits, float rest, int cell, int total) {
+  return {power(cell) / n, rest + (bits + cell - total)};
 }
 
 __device__ __forceinline__ void keep(float* scores, float* bits, long long pair, int turn, int step,
@@ -155,7 +163,7 @@ __device__ __forceinline__ float best_of_two(const int* table, int stride, const
   float best = NEVER;
   for (int t = 1 + lane; t < rows; t += 32) {
     float one = as_float(last[t]) * total_scale, all = n * total_scale;
-    float w = weight * (f(one) + f(all - one));
+    float w = weight * (f(one) + f(all - one)), whole = 0.0f;
     int before = 0, before_all = 0;
 #pragma unroll 4
     for (int j = 1; j <= columns; j++) {
@@ -165,8 +173,9 @@ __device__ __forceinline__ float best_of_two(const int* table, int stride, const
       w = add_f(w, below);
       w = add_f(w, as_float(now_all - before_all) * scale - below);
       before = now, before_all = now_all;
+      if (PARTIAL(j)) whole += w, w = 0.0f;
     }
-    best = fmaxf(best, w);
+    best = fmaxf(best, LONG ? whole + w : w);
   }
   return largest_of(best);
 }
@@ -200,6 +209,7 @@ template <int EVERY, int AT_ONCE>
 __device__ __forceinline__ void weigh(float w[AT_ONCE][4], const float* row, int columns, int start,
                                       int end, float weight) {
   float4 from = *(const float4*)(row + start);
+  float whole[4 * AT_ONCE] = {};
 #pragma unroll
   for (int i = 0; i < AT_ONCE; i++) {
     float at = row[end + 32 * i];
@@ -216,6 +226,14 @@ __device__ __forceinline__ void weigh(float w[AT_ONCE][4], const float* row, int
       w[i][0] = add_f(w[i][0], at - from.x), w[i][1] = add_f(w[i][1], at - from.y);
       w[i][2] = add_f(w[i][2], at - from.z), w[i][3] = add_f(w[i][3], at - from.w);
     }
+    if (PARTIAL(j)) {
+#pragma unroll
+      for (int i = 0; i < 4 * AT_ONCE; i++) whole[i] += (&w[0][0])[i], (&w[0][0])[i] = 0.0f;
+    }
+  }
+  if (LONG) {
+#pragma unroll
+    for (int i = 0; i < 4 * AT_ONCE; i++) (&w[0][0])[i] += whole[i];
   }
 }
 
@@ -280,10 +298,17 @@ __device__ __forceinline__ void programme(Best& best, const float* table, int co
 #pragma unroll
     for (int k = 1; k < KM; k++) best[k][c] = NEVER;
   }
+  float whole[CHUNKS] = {};
   for (int j = 1; j <= columns; j++)
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c++)
+    for (int c = 0; c < CHUNKS; c++) {
       best[0][c] = add_f(best[0][c], counts[j * ROW + end_of(c, threadIdx.x)]);
+      if (PARTIAL(j)) whole[c] += best[0][c], best[0][c] = 0.0f;
+    }
+  if (LONG) {
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) best[0][c] += whole[c];
+  }
 #pragma unroll
   for (int c = 0; c < CHUNKS; c++) {
     for (int begin = 0; begin < 32; begin += 4) {
@@ -362,15 +387,17 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
   for (int step = first + warp; step < last; step += WARPS) {
     const int* own = edges + offsets[step] - begin;
     const int columns = offsets[step + 1] - offsets[step] - 1;
-    float entropy = 0.0f;
+    const int column_bits = bits_of(columns);
+    float rest = 0.0f;
     for (int j = lane; j < columns; j += 32)
-      entropy += surprise(
-          (float)(table[own[j + 1] * stride + rows] - table[own[j] * stride + rows]), n);
-    entropy = sum_of(entropy) / n;
-    const int cell = exponent(n, entropy + rows_entropy), total = exponent(n, rows_entropy);
-    const Constant rest = constant(n, entropy, cell, total);
+      rest += surprise((float)(table[own[j + 1] * stride + rows] - table[own[j] * stride + rows]),
+                       n * power(-column_bits));
+    rest = sum_of(rest) / n;
+    const int cell = exponent(n, column_bits + rest + rows_entropy);
+    const int total = exponent(n, rows_entropy);
+    const Constant known = constant(n, column_bits, rest, cell, total);
 #if KM == 2
-    float best = rest.bits(best_of_two(table, stride, own, columns, rows, n, cell, total));
+    float best = known.bits(best_of_two(table, stride, own, columns, rows, n, cell, total));
     if (lane == 0) keep(scores, bits, pair, turn, step, 2, best, task);
 #else
     float* counts = (float*)(place + place_words) + warp * most_rows * ROW;
@@ -383,7 +410,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
 #pragma unroll
     for (int k = 2; k <= KM; k++) {  // more rows than the master has do not add information
       most = fmaxf(most, best[k - 1][CHUNKS - 1]);
-      if (lane == 31) keep(scores, bits, pair, turn, step, k, rest.bits(most), task);
+      if (lane == 31) keep(scores, bits, pair, turn, step, k, known.bits(most), task);
     }
 #endif
   }
@@ -391,6 +418,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
 #else
 
 #define THREADS 128
+#define LONG 1
 
 // The column of a part: the last edge at or below it.
 __device__ int column_of(const int* edges, int columns, int part) {
@@ -404,9 +432,12 @@ __device__ int column_of(const int* edges, int columns, int part) {
 
 // w(s, t) of columns cumulated in rows of a table, the first of which is of all records.
 __device__ float weight_of(const float* counts, int columns, int width, int s, int t, float weight) {
-  float w = weight * f(counts[t] - counts[s]);
-  for (int j = 1; j <= columns; j++) w = add_f(w, counts[j * width + t] - counts[j * width + s]);
-  return w;
+  float w = weight * f(counts[t] - counts[s]), whole = 0.0f;
+  for (int j = 1; j <= columns; j++) {
+    w = add_f(w, counts[j * width + t] - counts[j * width + s]);
+    if (PARTIAL(j)) whole += w, w = 0.0f;
+  }
+  return whole + w;
 }
 
 // Count the records of one step in [column, end], with columns from 1 on, and cumulate.
@@ -454,13 +485,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     count_long(counts, fixed.parts + (u * groups + g) * n, free.master_parts + (v * groups + g) * n,
                order, turn, edges, columns, rows, n);
-    float entropy = 0.0f, rows_entropy = 0.0f;
-    for (int j = 1; j <= columns; j++) entropy += surprise(counts[j * width + rows], n) / n;
+    const int column_bits = bits_of(columns);
+    double sum = 0.0;  // of many columns, one after the other
+    for (int j = 1; j <= columns; j++)
+      sum += surprise(counts[j * width + rows], n * power(-column_bits));
+    const float rest = sum / n;
+    float rows_entropy = 0.0f;
     for (int t = 1; t <= rows; t++) rows_entropy += surprise(counts[t] - counts[t - 1], n) / n;
     rows_entropy = fminf(rows_entropy, log2f((float)km));
-    const int cell = exponent(n, entropy + rows_entropy), total = exponent(n, rows_entropy);
+    const int cell = exponent(n, column_bits + rest + rows_entropy);
+    const int total = exponent(n, rows_entropy);
     const float weight = -power(total - cell);
-    const Constant rest = constant(n, entropy, cell, total);
+    const Constant known = constant(n, column_bits, rest, cell, total);
     __syncthreads();
     for (int i = threadIdx.x; i < (columns + 1) * width; i += THREADS)
       counts[i] *= power(i < width ? -total : -cell);
@@ -490,7 +526,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         for (int s = 1; s < rows; s++) best[width + rows] = fmaxf(best[width + rows], best[width + s]);
       for (int k = 2; k <= km; k++) {
         most = fmaxf(most, best[(k - 1) * width + rows]);
-        keep(scores, bits, pair, turn, step, k, rest.bits(most), task);
+        keep(scores, bits, pair, turn, step, k, known.bits(most), task);
       }
     }
   }
