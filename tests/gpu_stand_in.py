@@ -49,8 +49,8 @@ class StandIn:
                 both[:, step, size] = np.maximum(one, other)[:, step, size]
         return np.maximum(one, other).max(axis=(1, 2)), both.sum(axis=(1, 2))
 
-    def permutations(self, orders):
-        return np.stack(list(orders))
+    def permutations(self, orders, count, n):
+        return np.stack(list(orders)).reshape(count, n)
 
     def reached(self, left, right, pairs, starts, k_max, columns, orders, slack):
         plan = starts, k_max, columns

@@ -9,10 +9,15 @@ from gpu_stand_in import StandIn
 
 import dpmic
 from dpmic._kernels import cuda
-from dpmic.all_pairs import devices, work
+from dpmic.all_pairs import devices, workers
 from dpmic.all_pairs import pairwise as module
-from dpmic.all_pairs.devices import Gpu
+from dpmic.all_pairs._checkpoint import Checkpoint
+from dpmic.all_pairs.devices import Gpu, Origin
+from dpmic.all_pairs.work import Side, Work
+from dpmic.data import Variable
 from dpmic.errors import DependencyError, DpmicError, ParameterError
+from dpmic.results import Pairing
+from dpmic.statistics.family import Method
 
 
 @pytest.fixture
@@ -51,6 +56,172 @@ def test_exact_scores_have_the_bits_of_the_cpu(gpu):
     assert np.array_equal(ours.mic, theirs.mic)
 
 
+@pytest.fixture
+def coarse(gpu, monkeypatch):
+    """A GPU whose scores are off by as much as they were ever seen to be."""
+    rng, largest, totals = np.random.default_rng(1), StandIn.largest, StandIn.totals
+
+    def off(mic):
+        return np.clip(mic + rng.uniform(-2e-6, 2e-6, mic.shape), 0, 1)
+
+    def both_off(*task):
+        mic, tic = totals(*task)
+        return off(mic), tic
+
+    monkeypatch.setattr(StandIn, "largest", lambda *task: off(largest(*task)))
+    monkeypatch.setattr(StandIn, "totals", both_off)
+    return gpu
+
+
+def related(n=60, m=12):
+    """Columns with gaps, categories, and many pairs that score the same, or nearly."""
+    frame = pd.DataFrame(table(n, m))
+    frame.columns = list("abcdefghijkl")
+    frame["f"], frame["g"] = frame["a"] * 2, -frame["a"]
+    frame["h"] = frame["a"] + 1e-9 * frame["b"]
+    frame["ward"] = np.where(frame["a"] > 0, "east", "west")
+    frame.loc[3:20, "i"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 30, 10_000])
+@pytest.mark.parametrize("options", [{}, {"tic": True}])
+def test_the_strongest_pairs_are_those_of_the_cpu(coarse, k, options):
+    options = {"missing": "drop", **options}
+    x, theirs = related(), dpmic.pairwise(related(), **options)
+    ours = dpmic.pairwise(x, device="cuda", exact=k, **options)
+    assert ours.top(k) == theirs.top(k)
+    assert np.allclose(ours.mic, theirs.mic, atol=3e-6)
+    fast = dpmic.pairwise(x, device="cuda", **options)
+    assert fast.top(30) != theirs.top(30)
+
+
+def test_significant_pairs_are_scored_by_the_cpu(coarse):
+    x, options = related(), {"missing": "drop", "pvalues": True, "permutations": 999, "rng": 1}
+    ours = dpmic.pairwise(x, device="cuda", exact="significant", **options)
+    theirs = dpmic.pairwise(x, missing="drop")
+    found = ours.qvalues <= 0.05
+    assert 3 < found.sum() < found.size / 2
+    assert np.array_equal(ours.mic[found], theirs.mic[found])
+    assert not np.array_equal(ours.mic, theirs.mic)
+    fast = dpmic.pairwise(x, device="cuda", **options)
+    assert np.array_equal(ours.pvalues, fast.pvalues)
+
+
+def test_what_cannot_be_scored_is_never_among_the_strongest(coarse):
+    x = np.full((6, 3), np.nan)
+    x[:3] = np.random.default_rng(1).normal(size=(3, 3))
+    x[3:, 0] = [1, 2, 3]
+    ours = dpmic.pairwise(x, missing="drop", device="cuda", exact=2)
+    assert np.isnan(ours.mic).all()
+
+
+def test_a_finished_file_has_the_exact_scores(coarse, monkeypatch, tmp_path):
+    x, out, options = table(60, 12), tmp_path / "mic.parquet", {"device": "cuda", "exact": 4}
+    scored = module.as_scored
+
+    def stopped(work, *task):
+        if isinstance(work.device, devices.Cpu):
+            raise KeyboardInterrupt
+        return scored(work, *task)
+
+    with monkeypatch.context() as early:
+        early.setattr(module, "as_scored", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            dpmic.pairwise(x, out=out, **options)
+    monkeypatch.setattr(StandIn, "largest", lambda *_: pytest.fail("the GPU has finished"))
+    strongest = dpmic.pairwise(x).top(4)
+    assert dpmic.pairwise(x, out=out, **options).top(4) == strongest
+    monkeypatch.setattr(module, "as_scored", lambda *_: iter(()))
+    assert dpmic.pairwise(x, out=out, **options).top(4) == strongest
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_finished_file_is_read_wherever_it_suffices(coarse, monkeypatch, tmp_path):
+    x, out = table(60, 12), tmp_path / "mic.parquet"
+    made = dpmic.pairwise(x, device="cuda", exact=4, out=out)
+    assert made.parameters["device"] == "cuda"
+    assert made.parameters["exact"] == 4
+    assert "device=cuda, exact=4" in repr(made)
+    monkeypatch.setattr(coarse, "problem", lambda: pytest.fail("a GPU is not needed"))
+    for device in ("cuda", "auto"):
+        for exact in (False, 1, 4):
+            assert dpmic.pairwise(x, device=device, exact=exact, out=out) == made
+    for options in ({"device": "cuda", "exact": 5}, {"device": "auto", "exact": True}, {}):
+        with pytest.raises(ParameterError, match="only those of the 4 strongest") as refused:
+            dpmic.pairwise(x, out=out, **options)
+        assert "pass device='auto' and exact=4 to read it" in str(refused.value)
+    exact = tmp_path / "exact.parquet"
+    theirs = dpmic.pairwise(x, out=exact)
+    for asked in (False, 4, True):
+        assert dpmic.pairwise(x, device="auto", exact=asked, out=exact) == theirs
+    assert "device" not in theirs.parameters
+    with pytest.raises(ParameterError, match="made with other values; choose another name"):
+        dpmic.pairwise(-x, device="auto", out=exact)
+
+
+def test_parts_left_beside_a_finished_file_are_removed(coarse, monkeypatch, tmp_path):
+    x, out = table(60, 12), tmp_path / "mic.parquet"
+    with monkeypatch.context() as crash:
+        crash.setattr("dpmic.all_pairs._checkpoint.PART", 3)
+        crash.setattr(Checkpoint, "_discard", lambda _: None)
+        crash.setattr(coarse, "problem", lambda: ("none", "look for one"))
+        dpmic.pairwise(x, device="auto", out=out)
+    parts = tmp_path / "mic.parquet.parts"
+    assert list(parts.glob("part-*"))
+    dpmic.pairwise(x, device="auto", out=out)
+    assert not parts.exists()
+
+
+def test_what_the_cpu_has_begun_it_ends(gpu, monkeypatch, capsys, tmp_path):
+    """Where a GPU lacks room, auto begins with the CPU, and the same call resumes."""
+    x, out = table(40, 6), tmp_path / "mic.parquet"
+    options = {"pvalues": True, "permutations": 50, "rng": 1, "device": "auto", "out": out}
+    monkeypatch.setattr(devices, "PERMUTED", 10)
+    monkeypatch.setattr("dpmic.all_pairs.work.SECONDS", 1e-9)
+    add, calls = Checkpoint.add, []
+
+    def until_interrupted(*given):
+        calls.append(given)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        add(*given)
+
+    monkeypatch.setattr(Checkpoint, "add", until_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dpmic.pairwise(x, workers=1, **options)
+    capsys.readouterr()
+    found = dpmic.pairwise(x, workers=1, **options)
+    assert capsys.readouterr().err == "dpmic: the CPU has begun this file; using the CPU\n"
+    assert len(calls) == 7 + 15 - 6
+    assert found == dpmic.pairwise(x, pvalues=True, permutations=50, rng=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"pooled": True}])
+def test_files_with_pvalues_say_whether_their_scores_are_exact(coarse, tmp_path, options):
+    x, options = table(40, 6), {"pvalues": True, "permutations": 19, "rng": 1, **options}
+    options |= {"device": "cuda", "out": tmp_path / "mic.parquet"}
+    dpmic.pairwise(x, **options)
+    with pytest.raises(ParameterError, match="its scores are a GPU's, and they are not exact"):
+        dpmic.pairwise(x, exact=True, **options)
+    options["out"] = tmp_path / "exact.parquet"
+    made = dpmic.pairwise(x, exact=True, **options)
+    assert np.array_equal(made.mic, dpmic.pairwise(x).mic)
+    assert dpmic.pairwise(x, exact=3, **options) == made
+
+
+def test_permutations_that_do_not_fit_are_refused_before_they_are_drawn(gpu, monkeypatch, capsys):
+    x, options = table(40, 5), {"pvalues": True, "permutations": 50, "rng": 1}
+    monkeypatch.setattr(devices, "PERMUTED", 4 * 40 * 49)
+    with pytest.raises(DpmicError, match="50 permutations of 40 records do not fit; pass pooled"):
+        dpmic.pairwise(x, device="cuda", **options)
+    devices.Gpu(exact=True, kernels=gpu)._permutations(devices.Draws(49, 1), 40)
+    found = dpmic.pairwise(x, device="auto", **options)
+    assert np.array_equal(found.pvalues, dpmic.pairwise(x, **options).pvalues)
+    assert capsys.readouterr().err.endswith("records do not fit; using the CPU\n")
+    assert dpmic.pairwise(x, device="cuda", pooled=True, **options).mic.size == 10
+
+
 def test_gaps_and_categories_are_the_cpus(gpu):
     frame = pd.DataFrame(table(), columns=list("abcdefghi"))
     frame["ward"] = np.where(frame["a"] > 0, "east", "west")
@@ -61,7 +232,7 @@ def test_gaps_and_categories_are_the_cpus(gpu):
 
 
 def test_columns_are_loaded_once_where_there_is_room(gpu, monkeypatch):
-    monkeypatch.setattr(Gpu, "tile", 3)
+    monkeypatch.setattr(Gpu, "tile", lambda *_: 3)
     x = table()
     found = dpmic.pairwise(x, device="cuda", workers=1)
     assert gpu.loads == 3
@@ -74,7 +245,7 @@ def test_a_resumed_file_is_of_one_device(gpu, tmp_path):
     x, out = table(), tmp_path / "mic.parquet"
     first = dpmic.pairwise(x, device="cuda", out=out)
     assert np.array_equal(dpmic.pairwise(x, device="cuda", out=out).mic, first.mic)
-    with pytest.raises(ParameterError, match="device"):
+    with pytest.raises(ParameterError, match="its scores are a GPU's, and they are not exact"):
         dpmic.pairwise(x, out=out)
     both = tmp_path / "exact.parquet"
     dpmic.pairwise(x, device="cuda", exact=True, out=both)
@@ -82,7 +253,7 @@ def test_a_resumed_file_is_of_one_device(gpu, tmp_path):
 
 
 def test_what_was_interrupted_is_taken_up(gpu, monkeypatch, tmp_path):
-    monkeypatch.setattr(Gpu, "tile", 3)
+    monkeypatch.setattr(Gpu, "tile", lambda *_: 3)
     x, out = table(), tmp_path / "mic.parquet"
     largest, calls = StandIn.largest, []
 
@@ -107,9 +278,9 @@ def test_files_with_the_first_pvalues_of_a_gpu_are_refused(gpu, monkeypatch, tmp
     x, out, options = table(40, 5), tmp_path / "mic.parquet", {"device": "cuda", "rng": 1}
     options |= {"pvalues": True, "permutations": 9, "out": out}
     with monkeypatch.context() as before:
-        before.setattr(module, "_stamp", lambda work: {"device": "cuda"})
+        before.setattr(module, "_origin", lambda work: Origin("cuda"))
         dpmic.pairwise(x, **options)
-    with pytest.raises(ParameterError, match="instead of 'cuda, corrected p-values'"):
+    with pytest.raises(ParameterError, match="those of the first GPU kernels, and too small"):
         dpmic.pairwise(x, **options)
     out.unlink()
     assert np.array_equal(dpmic.pairwise(x, **options).mic, dpmic.pairwise(x, **options).mic)
@@ -122,6 +293,14 @@ def test_pvalues_share_permutations(gpu):
     assert ours.pvalues.min() == 0.01
     assert np.abs(ours.pvalues - theirs.pvalues).max() < 0.3  # five standard errors of 99 draws
     assert np.array_equal(ours.pvalues, dpmic.pairwise(x, device="cuda", **options).pvalues)
+
+
+def test_pooled_pvalues_are_never_smaller_than_the_cpus(gpu):
+    x, options = table(120, 12), {"pvalues": True, "pooled": True, "permutations": 199, "rng": 1}
+    ours, theirs = dpmic.pairwise(x, device="cuda", **options), dpmic.pairwise(x, **options)
+    assert np.all(theirs.pvalues <= ours.pvalues)
+    assert np.abs(ours.pvalues - theirs.pvalues).max() <= 2 / 200  # ties within the slack
+    assert np.count_nonzero(ours.pvalues != theirs.pvalues) < 5
 
 
 def test_memory_that_is_full_is_said(gpu):
@@ -162,7 +341,7 @@ def test_a_compiler_that_refuses_the_source_is_an_error_of_the_gpu(monkeypatch):
 
 
 def test_auto_does_not_mix_devices_in_a_file(gpu, monkeypatch, tmp_path):
-    monkeypatch.setattr(Gpu, "tile", 3)
+    monkeypatch.setattr(Gpu, "tile", lambda *_: 3)
     x, out = table(), tmp_path / "mic.parquet"
     load = StandIn.load
 
@@ -179,15 +358,35 @@ def test_auto_does_not_mix_devices_in_a_file(gpu, monkeypatch, tmp_path):
     assert np.array_equal(found.mic, dpmic.pairwise(x, device="cuda").mic)
 
 
+@pytest.mark.parametrize(
+    ("n", "B", "columns"),
+    [
+        (250, None, 1024),  # few enough to list the pairs
+        (1000, None, 785),  # half a second
+        (4381, None, 289),
+        (10**4, None, 168),
+        (10**5, None, 22),  # a gigabyte of parts
+        (10**6, None, 1),
+        (2**23, 9, 4),
+        (2**23 + 1, 9, 0),  # not every count is a float32
+    ],
+)
+def test_tiles_fill_a_gpu_but_not_its_memory(n, B, columns):
+    method = Method("mice", 0.6, B, 15)
+    x = np.zeros(n)
+    side = Side(("a", "b"), (Variable(x),) * 2, (None,) * 2)
+    assert Work(method, side, side, Pairing(2), device=Gpu())._most == columns
+
+
 def threads(monkeypatch):
     """Return the numbers of threads that pieces are shared among."""
-    used, shared = [], work._by_threads
+    used, shared = [], workers._by_threads
 
     def counted(pieces, threads, most):
         used.append(threads)
         return shared(pieces, threads, most)
 
-    monkeypatch.setattr(work, "_by_threads", counted)
+    monkeypatch.setattr(workers, "_by_threads", counted)
     return used
 
 
@@ -196,7 +395,7 @@ def test_the_cpu_has_all_its_threads(gpu, monkeypatch, tmp_path):
     dpmic.pairwise(x, device="auto")
     x[3, 5] = np.nan
     mixed = dpmic.pairwise(x, missing="drop", device="auto")
-    assert used == [work.STREAMS, work.STREAMS, None]
+    assert used == [workers.STREAMS, workers.STREAMS, None]
     assert np.allclose(mixed.mic, dpmic.pairwise(x, missing="drop").mic, atol=1e-6)
     used.clear()
     x[3] = np.nan
@@ -236,7 +435,11 @@ def test_without_cupy(monkeypatch):
         ({"device": "cuda", "exact": True, "tic": True}, "exact"),
         ({"device": "cuda", "statistic": "mic"}, "device = 'cuda'"),
         ({"exact": True}, "exact"),
-        ({"exact": 1}, "exact = 1"),
+        ({"exact": 1}, "exact"),
+        ({"device": "cuda", "exact": 0}, "exact = 0"),
+        ({"device": "cuda", "exact": 1.5}, "exact = 1.5"),
+        ({"device": "cuda", "exact": "all"}, "exact = 'all'"),
+        ({"device": "cuda", "exact": "significant"}, "p-values"),
     ],
 )
 def test_refusals(gpu, options, named):

@@ -23,7 +23,6 @@ from dpmic.all_pairs import work as module
 from dpmic.all_pairs._checkpoint import Checkpoint
 from dpmic.all_pairs.devices import Cpu
 from dpmic.all_pairs.work import Work
-from dpmic.statistics import search
 from dpmic.statistics.family import Method
 
 LEVELS = ["low", "middle", "high"]
@@ -226,14 +225,9 @@ def test_strides_and_types_do_not_matter():
 # However the work is cut and shared
 
 
-def tile(monkeypatch, width, n, statistic="mice"):
+def tile(monkeypatch, width):
     """Let tiles be ``width`` columns wide; 0 cuts columns pair by pair."""
-    method = Method(statistic, 0.6, None, 15)
-    masters = len(method.steps(method.limits(n)).layout.masters)
-    most = 16 * n * masters
-    monkeypatch.setattr(search, "BUDGET", width * most if width else most - 1)
-    monkeypatch.setattr(Cpu, "tile", max(width, 1))
-    assert search.most_at_once(method.steps(method.limits(n)), n) == width
+    monkeypatch.setattr(Cpu, "tile", lambda *_: width)
 
 
 @pytest.mark.slow
@@ -244,7 +238,7 @@ def test_the_size_of_tiles_does_not_matter(monkeypatch, width, statistic):
     left = options.get("bounds")
     both = {**options, "bounds": (left, left[:5])} if left else options
     whole, across = dpmic.pairwise(values, **options), dpmic.cross(values, values[:, :5], **both)
-    tile(monkeypatch, width, 50, statistic)
+    tile(monkeypatch, width)
     for seconds in (1e-9, 3e-4, 10.0):
         monkeypatch.setattr(module, "SECONDS", seconds)
         for workers in (1, 2):
@@ -259,7 +253,7 @@ def test_the_number_of_workers_does_not_matter(monkeypatch, workers, tic):
     values[:, 3], values[::7, 5] = values[:, 2] ** 2, np.nan
     monkeypatch.setattr(module, "SECONDS", 1e-3)
     expected = dpmic.pairwise(values, missing="drop", tic=tic, workers=1)
-    tile(monkeypatch, 5, 90)
+    tile(monkeypatch, 5)
     assert dpmic.pairwise(values, missing="drop", tic=tic, workers=workers) == expected
 
 
@@ -274,7 +268,7 @@ def test_pieces_are_done_once_each(monkeypatch):
 
     monkeypatch.setattr(Work, "_found", noted)
     monkeypatch.setattr(module, "SECONDS", 2e-4)
-    tile(monkeypatch, 3, 40)
+    tile(monkeypatch, 3)
     values = np.random.default_rng(4).normal(size=(40, 8))
     values[0, [1, 6]] = np.nan
     dpmic.pairwise(values, missing="drop", workers=2)
@@ -681,7 +675,7 @@ def test_work_is_taken_up_where_it_ended(monkeypatch, gaps, out, workers, error,
     options = {"missing": "drop", "tic": True, "workers": workers}
     plain = dpmic.pairwise(gaps, **options)
     monkeypatch.setattr(module, "SECONDS", 3e-3)
-    tile(monkeypatch, width, 60)
+    tile(monkeypatch, width)
     with monkeypatch.context() as first:
         broken_off(first, error, after=4)
         with pytest.raises(error):

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import dpmic
-from dpmic.all_pairs import work as module
+from dpmic.all_pairs import workers
 from dpmic.all_pairs.work import Side, Work
 
 distributed = pytest.importorskip("distributed")
@@ -65,7 +65,7 @@ def client(cluster):
 @pytest.fixture
 def asked(client, monkeypatch):
     """Every pair is a tile of its own, and this process scores none."""
-    monkeypatch.setattr(module, "TILE_SECONDS", 1e-9)
+    monkeypatch.setattr(workers, "TILE_SECONDS", 1e-9)
     with joblib.parallel_config(backend="dask"):
         yield client
 
@@ -191,7 +191,7 @@ def test_scores_are_those_of_threads(asked, statistic, options):
 
 @pytest.mark.parametrize("seconds", [1e-3, 1.0])
 def test_tiles_of_any_size(asked, monkeypatch, seconds):
-    monkeypatch.setattr(module, "TILE_SECONDS", seconds)
+    monkeypatch.setattr(workers, "TILE_SECONDS", seconds)
     values = table(200, 40)
     values[::9, 11] = np.nan
     options = {"missing": "drop", "tic": True}
@@ -242,9 +242,9 @@ CHILD = """
 import joblib, numpy, sys
 from distributed import Client
 import dpmic
-from dpmic.all_pairs import _checkpoint as checkpoint, work
+from dpmic.all_pairs import _checkpoint as checkpoint, workers
 
-work.TILE_SECONDS, checkpoint.PART = 1e-9, 5
+workers.TILE_SECONDS, checkpoint.PART = 1e-9, 5
 table = numpy.load({table!r})
 with Client({address!r}), joblib.parallel_config(backend="dask"):
     print("begun", flush=True)
@@ -322,7 +322,7 @@ def test_workers_are_killed(asked, killed):
 def test_the_only_worker_is_killed(monkeypatch):
     """A cluster of one core is asked all the same."""
     values = table(40, 14)
-    monkeypatch.setattr(module, "TILE_SECONDS", 1e-9)
+    monkeypatch.setattr(workers, "TILE_SECONDS", 1e-9)
     with started(1) as cluster, distributed.Client(cluster) as client:
         client.run(watch, kill_after=9)
         with joblib.parallel_config(backend="dask"):

@@ -1,5 +1,6 @@
 """P-values of whole tables: those of each pair alone, also where pairs share their permutations."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ import dpmic
 from dpmic.all_pairs import significance
 from dpmic.all_pairs import work as module
 from dpmic.all_pairs.significance import PermutationPlan, Pool, Pools
+from dpmic.statistics.grids import MassAxis
 
 N = 200
 CLASSES = {2: "continuous", 1: "mixed", 0: "binary"}
@@ -106,19 +108,38 @@ def test_pooled_pvalues_are_the_same_however_the_work_is_shared(monkeypatch):
     assert scored(table, seed=4, **options) != expected
 
 
+@pytest.mark.parametrize("options", [{}, {"statistic": "micr", "bounds": [(-4, 4)] * 9}])
+def test_pooled_pvalues_of_many_pairs_are_those_of_each(options):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(80, 9))
+    x[:, 1], x[:, 2], x[:, 3] = np.round(x[:, 0]), x[:, 0] > 0, 1
+    x[:, 4], x[:, 5] = np.where(x[:, 4] > 0.5, 0, x[:, 4]), np.round(2 * x[:, 5])
+    found = dpmic.pairwise(x, pvalues=True, pooled=True, permutations=199, rng=3, **options)
+    plan = PermutationPlan.of(199, 3, pooled=True)
+    null, cut = significance.Null(plan), [plan.refined(MassAxis.grouped(own)) for own in x.T.copy()]
+    pairs = itertools.combinations(range(9), 2)
+    expected = [null.compare(cut[i], cut[j], 0)[1] for i, j in pairs]
+    assert found.pvalues.tolist() == expected
+    assert len(set(expected)) > 20
+    crossed = dpmic.cross(x[:, :4], x[:, 4:], pvalues=True, pooled=True, permutations=199, rng=3)
+    assert crossed.pvalues.ravel().tolist() == [
+        null.compare(cut[i], cut[j], 0)[1] for i in range(4) for j in range(4, 9)
+    ]
+
+
 def test_pooled_pvalues_are_taken_up_where_they_were(monkeypatch, tmp_path):
     table, out = kinds_of_columns(np.random.default_rng(5)), tmp_path / "scores.parquet"
     options = {"missing": "drop", "pooled": True, "workers": 1}
     monkeypatch.setattr(module, "SECONDS", 1e-9)
-    expected, compare, calls = scored(table, **options), significance.Null.compare, []
+    expected, pool, calls = scored(table, **options), significance.Null._pool, []
 
     def until_interrupted(*given):
         calls.append(given)
         if len(calls) == 20:
             raise KeyboardInterrupt
-        return compare(*given)
+        return pool(*given)
 
-    monkeypatch.setattr(significance.Null, "compare", until_interrupted)
+    monkeypatch.setattr(significance.Null, "_pool", until_interrupted)
     with pytest.raises(KeyboardInterrupt):
         scored(table, out=out, **options)
     assert scored(table, out=out, **options) == expected
@@ -150,7 +171,10 @@ def test_a_pool_counts_as_all_its_draws_do(rng):
     drawn = rng.integers(0, 6, 50) / 7
     pool = Pool.of(drawn)
     for value in (*drawn, -1.0, 0.3, 2.0, 1 / 7 + 1e-15, 1 / 7 + 1e-9):
-        assert pool.pvalue(value) == significance.pvalue(value, drawn)
+        assert pool.pvalues(np.array(value), significance.TIE) == significance.pvalue(value, drawn)
+    assert pool.pvalues(np.array([0.3, 1.0]), 0.1).tolist() == [
+        significance.pvalue(value - 0.1, drawn) for value in (0.3, 1.0)
+    ]
     assert pool.values.size == 6
 
 

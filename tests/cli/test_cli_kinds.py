@@ -160,7 +160,7 @@ def test_a_network_of_what_is_significant(run, tmp_path):
     given = ("matrix", "visits.csv", "--columns", "age,ward,smoker", "--permutations", "199")
     code, _, err = run(*given, "--pvalues", "--qvalues", "storey", "--edges", "net.csv")
     assert code == 0
-    assert f"the network of significant pairs is in {tmp_path / 'net.csv'}" in err
+    assert f"the network of 1 significant pair is in {tmp_path / 'net.csv'}" in err
     lines = (tmp_path / "net.csv").read_text().splitlines()
     assert lines[0] == "source,target,mic,records,pvalue,qvalue"
     assert lines[1].startswith("age,ward,")
@@ -226,3 +226,15 @@ def test_counts_are_written_as_people_write_them(run, tmp_path):
     assert "1 of 1,200 values is" in run("score", "many.csv", "a", "b", "--missing", "raise")[2]
     _, out, _ = run("matrix", "many.csv", "--columns", "a,b")
     assert "The strongest of all pairs, by mice (2 columns, 1 pair, 1,200 rows)" in out
+
+
+def test_too_few_permutations_are_said(run):
+    rng = np.random.default_rng(1)
+    pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd")).to_csv("noise.csv", index=False)
+    given = ("matrix", "noise.csv", "--pvalues", "--seed", "1", "--csv", "--permutations")
+    _, _, err = run(*given, "50", "--edges", "net.csv")
+    assert "with 50 permutations a single related pair among 6 cannot be significant" in err
+    assert "that takes --permutations 119 --pooled" in err
+    assert "the network of 0 significant pairs is in" in err
+    _, _, err = run(*given, "119")
+    assert err == ""

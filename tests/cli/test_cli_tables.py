@@ -9,9 +9,11 @@ import commands
 import numpy as np
 import pyarrow as pa
 import pytest
+from gpu_stand_in import StandIn
 from sweeps import sweep
 
 import dpmic
+from dpmic.all_pairs import devices
 from dpmic.cli.demo import BOUNDS, fair_survey
 from dpmic.privacy import audit as attacks
 from dpmic.results import AuditBound
@@ -43,6 +45,36 @@ def test_every_pair(run):
     assert (row["x"], row["y"]) == expected.top(1)[0][:2]
     shown = run("matrix", "people.csv", *ABC)[1]
     assert f"{expected.mic[0]:.4f}" in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "exact"), [((), False), (("--exact", "2"), 2), (("--exact", "all"), True)]
+)
+def test_a_matrix_on_a_gpu(run, monkeypatch, given, exact):
+    monkeypatch.setattr(devices, "cuda", StandIn())
+    _, out, err = run("matrix", "people.csv", *ABC, "--device", "auto", *given, "--json")
+    expected = dpmic.pairwise(commands.TABLE.select(["a", "b", "c"]), device="cuda", exact=exact)
+    assert (dpmic.Pairwise.from_json(out), err) == (expected, "")
+    assert expected.parameters.get("device") == (None if exact is True else "cuda")
+
+
+@sweep(
+    ("given", "said"),
+    [
+        (("--device", "cuda"), "no GPU can be used; look for one, or pass --device cpu"),
+        (("--device", "auto", "--exact", "0"), "--exact 0: it is not a number of pairs, "),
+        (("--device", "auto", "--exact", "some"), "--exact some: it is not a number of pairs, "),
+        (("--device", "auto", "--exact", "significant"), "it needs p-values; pass --pvalues"),
+        (("--device", "auto", "--exact", "all", "--tic"), "tic needs every entry of every pair"),
+        (("--exact", "5"), "the CPU is always exact; leave it out, or pass --device auto"),
+        (("--device", "cuda", "--statistic", "mic"), "mic runs on the CPU only"),
+    ],
+)
+def test_refused_devices(run, monkeypatch, given, said):
+    monkeypatch.setattr(devices.cuda, "problem", lambda: ("no GPU can be used", "look for one"))
+    code, out, err = run("matrix", "people.csv", *ABC, *given)
+    assert (code, out) == (2, "")
+    assert said in err
 
 
 @pytest.mark.slow

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmic import _io
-from dpmic.errors import DpmicError, ParameterError, safe_repr
+from dpmic.all_pairs.devices import Origin
+from dpmic.errors import DpmicError, ParameterError, safe_repr, with_code
 from dpmic.results import Pairwise
 
 if TYPE_CHECKING:
@@ -32,16 +33,21 @@ Arrays = dict[str, NDArray[Any]]
 FORMAT = 1
 """Raise it when results of earlier versions are no longer valid; their files are then refused."""
 
-PART, SECONDS = 2**16, 20.0
+PART, SECONDS = 2**20, 20.0
 """A part is written after so many pairs, or so many seconds."""
 
 GROUP = 2**20
 """Rows per row group of the file, which are in memory at once."""
 
 KEY, POSITION = "dpmic", "position"
+
+# Scores hardly repeat, so that a dictionary of them only costs time.
+OF_PART = {"use_dictionary": False, "column_encoding": {POSITION: "DELTA_BINARY_PACKED"}}
+OF_FILE = {"use_dictionary": ["x", "y"]}
 ADDED = {"x", "y", "nonlinearity", "qvalue"}  # columns of the file that derive from the others
 ELSEWHERE = "choose another name, or delete it"
 WORDS = {"names": "columns", "others": "columns of the right table", "data": "values"}
+UNSAID = {"device": "cpu", "exact": False}  # what a file does not say
 
 
 class Checkpoint:
@@ -51,16 +57,23 @@ class Checkpoint:
     be open for a file at a time, if the file system has locks. Use it from one thread.
     """
 
-    def __init__(self, path: Path, identity: str, pairs: int) -> None:
-        self._path, self._identity, self._pairs = path, identity, pairs
+    def __init__(self, path: Path, identity: Mapping[str, Any], pairs: int, origin: Origin) -> None:
+        self._path, self._facts, self._pairs = path, identity, pairs
         self._folder = path.with_name(f"{path.name}.parts")
         self._lock: BinaryIO | None = None  # not needed if everything is finished
+        self._last = 0  # the number of the last part
         self._buffer: list[tuple[NDArray[np.int64], Arrays]] = []
+        self._buffered = 0  # pairs
         self._written = time.monotonic()
+        self._take(origin)
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], identity: Mapping[str, Any], pairs: int
+        cls,
+        path: str | os.PathLike[str],
+        identity: Mapping[str, Any],
+        pairs: int,
+        origin: Origin | None = None,
     ) -> Checkpoint:
         """Start, or resume work with the same identity.
 
@@ -73,30 +86,37 @@ class Checkpoint:
             values.
         pairs : int
             The number of pairs.
+        origin : Origin
+            Which device makes the scores, by default the CPU; a finished file may also be of
+            one that suffices.
 
         Raises
         ------
         ParameterError
             If the file cannot be written, has another identity, or is in use by another process.
         """
-        text = json.dumps({"format": FORMAT, **identity}, sort_keys=True)
-        checkpoint = cls(_target(path), text, pairs)
+        checkpoint = cls(_target(path), identity, pairs, origin or Origin())
         if not checkpoint._path.exists():
             checkpoint._begin()
         if checkpoint._path.exists():  # another process may have made it just now
             checkpoint._release()
-            checkpoint._refuse_others([checkpoint._path], strict=True)
+            checkpoint._refuse_other_file()
             checkpoint._tidy()
         return checkpoint
 
+    @property
+    def finished(self) -> bool:
+        """Whether the file has all pairs."""
+        return self._lock is None
+
     def known(self) -> Arrays:
         """Return the positions of finished pairs, in order, and their numbers by column."""
-        if self._lock is None:
+        if self.finished:
             return self._finished()
         done = np.zeros(self._pairs, bool)
         columns: Arrays = {}
         for part in self._parts():
-            table = _read(part) if _identity(part) == self._identity else None
+            table = _read(part) if _identity(part) == self._of_part else None
             if table is None or not self._fits(table, columns):
                 continue  # damaged: compute its pairs again
             positions = table.pop(POSITION)
@@ -113,8 +133,8 @@ class Checkpoint:
         """
         numbers = {name: np.array(values) for name, values in columns.items()}
         self._buffer.append((np.array(positions, np.int64), numbers))
-        size = sum(positions.size for positions, _ in self._buffer)
-        if size >= PART or time.monotonic() - self._written >= SECONDS:
+        self._buffered += positions.size
+        if self._buffered >= PART or time.monotonic() - self._written >= SECONDS:
             self.flush()
 
     def flush(self) -> None:
@@ -128,16 +148,16 @@ class Checkpoint:
         columns = {POSITION: np.concatenate([positions for positions, _ in added])}
         for name in added[0][1]:
             columns[name] = np.concatenate([numbers[name] for _, numbers in added])
-        taken = [int(part.stem.partition("-")[2]) for part in self._parts()]
-        name = f"part-{max(taken, default=0) + 1:06}.parquet"
-        table = pyarrow.table(columns)
-        self._write(self._folder / name, table.schema, [table])
+        self._last += 1
+        table, name = pyarrow.table(columns), f"part-{self._last:06}.parquet"
+        self._write(self._folder / name, self._of_part, table.schema, [table], OF_PART)
         # Clear it only now: an interrupt before this writes pairs twice, but loses none.
         del self._buffer[: len(added)]
+        self._buffered = sum(positions.size for positions, _ in self._buffer)
 
     def finish(self, result: Pairwise) -> None:
         """Write the file with all pairs and remove the parts, unless the file exists."""
-        if self._lock is None:
+        if self.finished:
             return
         if self._path.exists():
             raise _refusal(
@@ -147,7 +167,11 @@ class Checkpoint:
             )
         tables = _groups(result)
         first = next(tables)
-        self._write(self._path, first.schema, itertools.chain([first], tables))
+        # Every row group has all of y, so that its smallest and largest text are of no use.
+        options = {**OF_FILE, "write_statistics": [c for c in first.column_names if c != "y"]}
+        self._write(
+            self._path, self._of_file, first.schema, itertools.chain([first], tables), options
+        )
         self._buffer.clear()
         self._discard()
         self._release()
@@ -177,7 +201,9 @@ class Checkpoint:
             self._release()
             raise _unwritable(self._folder, error) from None
         try:
-            self._refuse_others(self._parts())
+            parts = self._parts()
+            self._refuse_others(parts)
+            self._last = max((int(part.stem.partition("-")[2]) for part in parts), default=0)
         except BaseException:
             self._release()
             raise
@@ -191,7 +217,7 @@ class Checkpoint:
     def _discard(self) -> None:
         """Remove the parts, which the finished file replaces."""
         for part in self._parts():
-            if _identity(part) in (self._identity, None):
+            if _identity(part) in (self._of_part, None):
                 part.unlink()
 
     def _tidy(self) -> None:
@@ -205,15 +231,36 @@ class Checkpoint:
     def _parts(self) -> list[Path]:
         return sorted(self._folder.glob("part-*.parquet"))
 
-    def _refuse_others(self, files: Iterable[Path], *, strict: bool = False) -> None:
-        """Refuse files of another identity and, if strict, files without one."""
-        for file in files:
-            stored = _identity(file)
-            if stored is None and strict:
-                raise _refusal(file, "it is damaged, or not a file of scores", ELSEWHERE)
-            if stored is not None and stored != self._identity:
-                reason = f"it was made with {_differences(stored, self._identity)}"
-                raise _refusal(file, reason, ELSEWHERE)
+    def _refuse_others(self, parts: Iterable[Path]) -> None:
+        """Refuse parts of another identity; damaged ones are not used."""
+        for part in parts:
+            stored = _identity(part)
+            if stored is not None and stored != self._of_part:
+                raise _other(part, stored, self._of_part)
+
+    def _refuse_other_file(self) -> None:
+        """Refuse a file of another identity, unless its scores suffice."""
+        stored = _identity(self._path)
+        if stored is None:
+            reason = "it is damaged, or not a file of scores"
+            raise _refusal(self._path, reason, "choose another name")
+        its, own = _without_origin(stored), _without_origin(self._of_file)
+        if its != own:
+            raise _other(self._path, its, own)
+        made, wanted = _origin(stored), self.origin
+        if made.device and wanted.device and made.device != wanted.device:
+            reason = "its p-values are those of the first GPU kernels, and too small"
+            raise _refusal(self._path, reason, ELSEWHERE)
+        if not made.suffices(wanted):
+            which = f"and `exact={made.exact!r}`" if made.exact else "without exact"
+            remedy = f"pass `device='auto'` {which} to read it, or choose another name"
+            raise _refusal(self._path, str(made), with_code(remedy))
+        self._take(made)
+
+    def _take(self, origin: Origin) -> None:
+        self.origin = origin
+        self._of_part = _text({**self._facts, **origin.of_part()})
+        self._of_file = _text({**self._facts, **origin.of_file()})
 
     def _finished(self) -> Arrays:
         """Return the numbers of the finished file."""
@@ -227,25 +274,39 @@ class Checkpoint:
         inside = bool(np.all((positions >= 0) & (positions < self._pairs)))
         return inside and (not columns or {POSITION, *columns} == set(table))
 
-    def _write(self, target: Path, schema: pyarrow.Schema, tables: Iterable[pyarrow.Table]) -> None:
+    def _write(
+        self,
+        target: Path,
+        identity: str,
+        schema: pyarrow.Schema,
+        tables: Iterable[pyarrow.Table],
+        options: Mapping[str, Any],
+    ) -> None:
         """Write a file completely or not at all."""
         from pyarrow import parquet
 
         try:
             with (
                 _io.atomic_write(target, folder=self._folder) as file,
-                parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer,
+                parquet.ParquetWriter(file, schema, write_page_checksum=True, **options) as writer,
             ):
-                writer.add_key_value_metadata({KEY: self._identity})
+                writer.add_key_value_metadata({KEY: identity})
                 for table in tables:
                     writer.write_table(table)
         except OSError as error:
             raise _unwritable(target, error) from None
 
 
-def begun(path: str | os.PathLike[str]) -> bool:
-    """Return whether finished pairs of unfinished work are kept for a file."""
-    return any(Path(f"{_target(path)}.parts").glob("part-*.parquet"))
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file, so that nothing is left to be scored."""
+    return _target(path).exists()
+
+
+def begun_by(path: str | os.PathLike[str]) -> Origin | None:
+    """Return which device made the finished pairs of an unfinished file, if there are any."""
+    parts = Path(f"{_target(path)}.parts").glob("part-*.parquet")
+    known = (_identity(part) for part in sorted(parts))
+    return next((_origin(text) for text in known if text is not None), None)
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
@@ -274,6 +335,24 @@ def _refusal(path: Path, reason: str, remedy: str) -> ParameterError:
 def _unwritable(path: Path, error: OSError) -> ParameterError:
     remedy = "repair the folder or choose another, and repeat the call: finished pairs are kept"
     return _refusal(path, f"it cannot be written ({error.strerror or error})", remedy)
+
+
+def _other(path: Path, stored: str, wanted: str) -> ParameterError:
+    return _refusal(path, f"it was made with {_differences(stored, wanted)}", ELSEWHERE)
+
+
+def _text(identity: Mapping[str, Any]) -> str:
+    return json.dumps({"format": FORMAT, **identity}, sort_keys=True)
+
+
+def _origin(text: str) -> Origin:
+    stored = json.loads(text)
+    return Origin(stored.get("device"), stored.get("exact", False))
+
+
+def _without_origin(text: str) -> str:
+    rest = {k: v for k, v in json.loads(text).items() if k not in Origin._fields}
+    return json.dumps(rest, sort_keys=True)
 
 
 def _identity(path: Path) -> str | None:
@@ -321,7 +400,7 @@ def _differences(stored: str, wanted: str) -> str:
     one, other = _flat(json.loads(stored)), _flat(json.loads(wanted))
     differences = []
     for name in sorted(one.keys() | other.keys()):
-        was, now = one.get(name), other.get(name)
+        was, now = (own.get(name, UNSAID.get(name)) for own in (one, other))
         if was == now:
             continue
         plain = name not in WORDS and all(isinstance(v, int | float | str) for v in (was, now))

@@ -6,11 +6,13 @@ of them, and returns MIC and TIC. It never sees private work: `privacy` cannot i
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from threading import Lock
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -22,20 +24,33 @@ from dpmic._kernels.cuda import first_line
 from dpmic.errors import DependencyError, DpmicError, ParameterError, with_code
 from dpmic.statistics.grids import Steps
 from dpmic.statistics.records import Columns, CutAxes, Masters
-from dpmic.statistics.search import matrices, xlogx_table
+from dpmic.statistics.search import matrices, most_at_once, xlogx_table
 
 Device = Literal["cpu", "cuda", "auto"]
+Exact = bool | int | Literal["significant"]
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 
-CLOSE = 2e-5
-"""Steps whose best float32 entry is this close to the largest are searched again in float64.
-This is about ten times the largest difference ever observed between the two."""
+CLOSE = 4e-5
+"""Steps whose best float32 entry is this close to the largest are searched again in float64, and
+pairs whose float32 score is this close to the k-th. Neither can be missed if float32 is off by less
+than half of this; it was off by 3.5e-6 at most, with 100,000 records."""
 
-SLACK = 4e-6
-"""Float32 TICs that differ by less, for each entry of their matrices, count as equal: so no p-value
-is too small if neither TIC is off by more than half of this. That is measured, not proved: a TIC
-was off by at most 1.8e-7 for each of its entries, a single entry by 1.9e-6."""
+TIC_ERROR = 2e-6
+"""A float32 TIC may be off by so much for each entry that it adds. No p-value is too small if that
+is true. It is measured, not proved: a TIC was off by at most 1.8e-7 for each of its entries, a
+single entry by 1.9e-6."""
+
+
+TILE_BYTES, TILE_COLUMNS, TILE_TIME = 2**30, 1024, 0.5
+"""Of a tile on a GPU: the most bytes of cut columns, the most columns, the target time in seconds.
+Many pairs keep a GPU busy; the first ones wait until the columns of their tile are cut."""
+
+MOST_RECORDS = 2**23
+"""The most records whose counts the GPU's source turns into float32."""
+
+PERMUTED = 2**32
+"""The most bytes of permutations: they are in main memory and in that of the GPU."""
 
 
 class GpuError(DpmicError):
@@ -47,11 +62,18 @@ class Processor(Protocol):
 
     optional: bool  # whether the CPU takes its place if it fails
     exact: bool  # whether scores are bit-identical to those of float64
-    tests: bool  # whether it is a Gpu, which also computes p-values
-    tile: int  # the most columns of a tile, whose pairs are listed
+
+    def tile(self, plan: Steps, n: int, seconds: float) -> int:
+        """Return the most columns on each side of a tile, whose pairs take this long each.
+
+        0 means that not even one column of n records fits.
+        """
 
     def seconds(self, lookups: float, counted: float) -> float:
         """Estimate the time per pair from the values of f and how often a record is counted."""
+
+    def tic_error(self, plan: Steps) -> float:
+        """Return by how much a TIC may differ from that of float64."""
 
     def loaded(self, key: object, cut: Callable[[], CutAxes]) -> Any:
         """Return columns in the device's memory; they may be kept under the key."""
@@ -80,11 +102,19 @@ class Draws(NamedTuple):
 class Cpu:
     """The kernels of the CPU, in float64."""
 
-    optional, exact, tests, tile = False, True, False, 256
+    optional, exact = False, True
+
+    def tile(self, plan: Steps, n: int, seconds: float) -> int:
+        """Return the most columns on each side of a tile, few enough to list the pairs."""
+        return min(most_at_once(plan, n), 256)
 
     def seconds(self, lookups: float, counted: float) -> float:
         """Estimate the time per pair."""
         return lookups * 0.5e-9 + counted * 3e-9 + 20e-6
+
+    def tic_error(self, plan: Steps) -> float:
+        """Return 0: it is that of float64."""
+        return 0.0
 
     def loaded(self, key: object, cut: Callable[[], CutAxes]) -> CutAxes:
         """Cut columns; nothing is kept."""
@@ -125,19 +155,29 @@ class Gpu:
     ``kernels`` are those of `dpmic._kernels.cuda`, or a stand-in for tests.
     """
 
-    tests, tile = True, 1024
-
     def __init__(self, *, exact: bool = False, optional: bool = False, kernels: Any = None) -> None:
         self.exact, self.optional, self._kernels = exact, optional, kernels or cuda
         self._known: OrderedDict[object, OnDevice] = OrderedDict()
         self._orders: dict[object, Any] = {}
+        self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _gpu, (self.exact, self.optional)
 
+    def tile(self, plan: Steps, n: int, seconds: float) -> int:
+        """Return the most columns on each side of a tile."""
+        if n > MOST_RECORDS:
+            return 0
+        by_time = max(int(math.sqrt(TILE_TIME / seconds)), 1)
+        return min(most_at_once(plan, n, TILE_BYTES), TILE_COLUMNS, by_time)
+
     def seconds(self, lookups: float, counted: float) -> float:
         """Estimate the time per pair."""
         return lookups * 6e-13 + counted * 2e-12 + 1e-8
+
+    def tic_error(self, plan: Steps) -> float:
+        """Return by how much a TIC may be off, over all entries of both orientations."""
+        return TIC_ERROR * 2 * int(np.sum(plan.layout.rows - 1))
 
     @cached_property
     def _budget(self) -> int:
@@ -151,6 +191,8 @@ class Gpu:
             with _failures():
                 self._known[key] = OnDevice(self._kernels.load(axes), axes if self.exact else None)
                 budget = self._budget
+            if self.exact:  # they are also in main memory, in twice as many bytes
+                budget = min(budget, TILE_BYTES)
             while sum(own.loaded.nbytes for own in self._known.values()) > budget:
                 if len(self._known) <= 2:  # the two sides of a tile
                     break
@@ -187,11 +229,8 @@ class Gpu:
 
         All pairs share the same permutations, each of which is valid for any of them.
         """
-        layout = plan.layout
-        entries = 2 * int(np.sum(layout.rows - 1))  # at most, of both orientations
+        layout, orders = plan.layout, self._permutations(draws, n)
         with _failures():
-            if (draws, n) not in self._orders:
-                self._orders[draws, n] = self._kernels.permutations(draws.orders(n))
             counts = self._kernels.reached(
                 left.loaded,
                 right.loaded,
@@ -199,11 +238,25 @@ class Gpu:
                 layout.starts,
                 layout.rows,
                 layout.columns,
-                self._orders[draws, n],
-                SLACK * entries,
+                orders,
+                2 * self.tic_error(plan),
             )
         pvalues: Floats = (1 + counts) / (1 + draws.permutations)
         return pvalues
+
+    def _permutations(self, draws: Draws, n: int) -> Any:
+        """Return random orders of records in the GPU's memory; one thread draws them for all."""
+        with self._lock:
+            if (draws, n) not in self._orders:
+                if 4 * n * draws.permutations > min(PERMUTED, self._budget):
+                    reason = f"{draws.permutations:,} permutations of {n:,} records do not fit"
+                    remedy = with_code("pass `pooled=True`, fewer, or `device='cpu'`")
+                    raise GpuError("device = 'cuda'", reason, remedy)
+                with _failures():
+                    self._orders[draws, n] = self._kernels.permutations(
+                        draws.orders(n), draws.permutations, n
+                    )
+            return self._orders[draws, n]
 
 
 def _gpu(exact: bool, optional: bool) -> Gpu:
@@ -256,16 +309,62 @@ def _failures() -> Iterator[None]:
         raise GpuError("device = 'cuda'", reason, remedy) from error
 
 
-def processor(device: Any, *, exact: bool = False) -> Processor:
-    """Return the device; "auto" is the CPU if there is no GPU, with a line on stderr."""
+class Origin(NamedTuple):
+    """Which device made scores, and which of them are exact; None is the CPU, whose scores all are.
+
+    Files say it. A part has fewer exact scores than the file, for which the CPU scores pairs again.
+    """
+
+    device: str | None = None
+    exact: Exact = False
+
+    def of_part(self) -> dict[str, Any]:
+        """Return what a part of a file says."""
+        return self._replace(exact=self.exact is True).of_file()
+
+    def of_file(self) -> dict[str, Any]:
+        """Return what a finished file says."""
+        if self.device is None:
+            return {}
+        return {"device": self.device, **({"exact": self.exact} if self.exact else {})}
+
+    def __str__(self) -> str:
+        if self.exact is True:
+            return "its p-values are a GPU's"
+        if not self.exact:
+            return "its scores are a GPU's, and they are not exact"
+        which = "significant" if self.exact == "significant" else f"{self.exact} strongest"
+        return f"its scores are a GPU's, and only those of the {which} pairs are exact"
+
+    def suffices(self, other: Origin) -> bool:
+        """Return whether these scores are all that a call asks for which would make the other."""
+        if self.device is None:
+            return True
+        if self.device != other.device:
+            return False
+        if other.exact is False or self.exact is True:
+            return True
+        if other.exact is True or self.exact is False:
+            return False
+        if isinstance(self.exact, str) or isinstance(other.exact, str):
+            return self.exact == other.exact
+        return self.exact >= other.exact
+
+
+def processor(device: Any, exact: Exact = False, *, idle: bool = False) -> Processor:
+    """Return the device; "auto" is the CPU if there is no GPU, with a line on stderr.
+
+    ``idle`` means that nothing is left to be scored, so that a GPU need not be there.
+    """
     _validate.choice(device, "device", Device)
     if device == "cpu":
         if exact:
-            raise ParameterError("exact", "the CPU is always exact", "leave it out")
+            otherwise = with_code("leave it out, or pass `device='auto'`")
+            raise ParameterError("exact", "the CPU is always exact", otherwise)
         return Cpu()
-    problem = cuda.problem()
+    problem = None if idle else cuda.problem()
     if problem is None:
-        return Gpu(exact=exact, optional=device == "auto")
+        return Gpu(exact=exact is True, optional=device == "auto")
     reason, remedy = problem
     if device == "auto":
         return in_place_of_gpu(reason)

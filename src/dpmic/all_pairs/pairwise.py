@@ -15,10 +15,22 @@ from dpmic import _validate
 from dpmic._format import plural
 from dpmic._progress import counting
 from dpmic._validate import Categories, Domain, Master
-from dpmic.all_pairs._checkpoint import Checkpoint, begun
-from dpmic.all_pairs.devices import Cpu, Device, GpuError, Processor, in_place_of_gpu, processor
+from dpmic.all_pairs._checkpoint import Checkpoint, begun_by, exists
+from dpmic.all_pairs.devices import (
+    CLOSE,
+    Cpu,
+    Device,
+    Exact,
+    Gpu,
+    GpuError,
+    Origin,
+    Processor,
+    in_place_of_gpu,
+    processor,
+)
 from dpmic.all_pairs.significance import MASTER_FACTOR, MOST_CELLS, PermutationPlan
-from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work, as_scored
+from dpmic.all_pairs.work import CountedSide, CountedWork, Side, Work
+from dpmic.all_pairs.workers import as_scored
 from dpmic.data import (
     LEAST_RECORDS,
     Missing,
@@ -32,6 +44,7 @@ from dpmic.data import (
 )
 from dpmic.errors import InputError, ParameterError, safe_repr, with_code
 from dpmic.results import Pairing, Pairwise
+from dpmic.results.pairwise import Owned, strongest
 from dpmic.statistics import sources
 from dpmic.statistics.family import Method, Statistic, count_records, counted_grids
 from dpmic.statistics.sources import Counting, Found
@@ -64,7 +77,7 @@ def pairwise(
     target: str | None = None,
     workers: int | None = None,
     device: Device = "cpu",
-    exact: bool = False,
+    exact: Exact = False,
     out: Path | None = None,
 ) -> Pairwise:
     """Score the dependence of every pair of columns of a table.
@@ -130,9 +143,11 @@ def pairwise(
         (``pip install "dpmic[cuda]"``), or the GPU if there is one with room, else the CPU. A
         GPU's scores differ from the CPU's by a few millionths, and its pairs share permutations.
         Other pairs, and ``"mic"``, always use the CPU.
-    exact : bool
-        Make a GPU's MIC bit-identical to the CPU's: the GPU finds the grid sizes that can be best,
-        and the CPU searches these. Slower.
+    exact : bool, int or "significant"
+        Which scores of a GPU must be bit-identical to the CPU's. With a number k, the k strongest
+        pairs are those of the CPU, with its scores; ``"significant"`` means all pairs with a
+        q-value of at most 0.05, True all pairs. The CPU scores these again or, with True, searches
+        the grid sizes that the GPU finds can be best.
     out : path, optional
         A ``.parquet`` file for the scores. Finished pairs are saved beside it during the work:
         repeat the call to resume after an interruption, or to read the finished scores.
@@ -154,7 +169,8 @@ def pairwise(
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
-    where = _device(device, exact, method, tic)
+    asked = _exact(exact, tic=tic, pvalues=pvalues)
+    where = _device(device, asked, method, out)
     found = sources.find_all(table, public=True)
     if isinstance(found, Counting):
         if device == "cuda":
@@ -167,7 +183,7 @@ def pairwise(
         refuse_single(source.names)
         side, pairing = _read(source, domains, missing), Pairing(len(source.names))
         extras = _flag(tic, "tic"), missing == "drop", plan, _flag(pearson, "pearson")
-        work = Work(method, side, side, pairing, *extras, where)
+        work = Work(method, side, side, pairing, *extras, where, asked)
     if target is not None:
         work = work.with_target(position(target, work.left.names, "target ="))
     return _score(work, threads, out, rng, qvalues)
@@ -195,7 +211,7 @@ def cross(
     missing: Missing = "raise",
     workers: int | None = None,
     device: Device = "cpu",
-    exact: bool = False,
+    exact: Exact = False,
     out: Path | None = None,
 ) -> Pairwise:
     """Score the dependence of every column of one table with every column of another.
@@ -227,7 +243,8 @@ def cross(
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
-    where = _device(device, exact, method, tic)
+    asked = _exact(exact, tic=tic, pvalues=pvalues)
+    where = _device(device, asked, method, out)
     each = zip((left, right), _both(bounds), ("x", "y"), strict=True)
     found = [_bounded(find_all(table, name), method, own) for table, own, name in each]
     one, other = (_read(source, domains, missing) for source, domains in found)
@@ -239,7 +256,7 @@ def cross(
         )
     pairing = Pairing(len(one.names), len(other.names))
     extras = _flag(tic, "tic"), missing == "drop", plan, _flag(pearson, "pearson")
-    work = Work(method, one, other, pairing, *extras, where)
+    work = Work(method, one, other, pairing, *extras, where, asked)
     return _score(work, threads, out, rng, qvalues)
 
 
@@ -252,17 +269,35 @@ def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
     return Method(statistic, alpha, B, c, master)
 
 
-def _device(device: Any, exact: Any, method: Method, tic: Any) -> Processor:
+def _exact(exact: Any, *, tic: Any, pvalues: Any) -> Exact:
+    """Return which scores of a GPU must be those of the CPU, or refuse the options."""
+    if isinstance(exact, bool | np.bool_):
+        if exact and tic:
+            remedy = "pass a number of pairs, or leave one of them out"
+            raise ParameterError("exact", "tic needs every entry of every pair", remedy)
+        return bool(exact)
+    if isinstance(exact, str) and exact == "significant":
+        if pvalues:
+            return "significant"
+        remedy = with_code("pass `pvalues=True` too, or a number of pairs")
+        raise ParameterError("exact = 'significant'", "it needs p-values", remedy)
+    if isinstance(exact, int | np.integer) and exact >= 1:
+        return int(exact)
+    raise ParameterError(
+        f"exact = {safe_repr(exact)}",
+        "it says which scores must be exact",
+        "pass True, the number of strongest pairs, or 'significant'",
+    )
+
+
+def _device(device: Any, exact: Exact, method: Method, out: Path | None) -> Processor:
     """Return the device that scores, or refuse the options."""
-    if _flag(exact, "exact") and _flag(tic, "tic"):
-        remedy = with_code("leave one of them out, or pass `device='cpu'` alone")
-        raise ParameterError("exact", "tic needs every entry, so a GPU saves nothing", remedy)
     if method.statistic == "mic" and device == "cuda":
         remedy = with_code("pass `statistic='mice'`, or `device='cpu'`")
         raise ParameterError("device = 'cuda'", "mic runs on the CPU only", remedy)
     if method.statistic == "mic" and device == "auto":
         return Cpu()
-    return processor(device, exact=bool(exact))
+    return processor(device, exact, idle=out is not None and exists(out))
 
 
 def _workers(workers: int | None) -> int | None:
@@ -389,12 +424,16 @@ def _parameters(work: Work, qvalues: QValues) -> dict[str, Any]:
 def _score(
     work: Work, threads: int | None, out: Path | None, rng: object, qvalues: QValues
 ) -> Pairwise:
-    """Do the work; if a GPU fails that need not be used, on the CPU."""
+    """Do the work; on the CPU if a GPU that need not be used fails, or did before."""
+    begun = None if out is None or not work.device.optional else begun_by(out)
+    if begun == Origin() != _origin(work):
+        device = in_place_of_gpu("the CPU has begun this file")
+        return _saved(replace(work, device=device), threads, out, rng, qvalues)
     try:
         return _saved(work, threads, out, rng, qvalues)
     except GpuError as error:
         # A file that the GPU has begun is left for it: the CPU's numbers are a little different.
-        if not work.device.optional or (out is not None and begun(out)):
+        if not work.device.optional or (out is not None and begun_by(out)):
             raise
         device = in_place_of_gpu(error.reason)
     return _saved(replace(work, device=device), threads, out, rng, qvalues)
@@ -413,24 +452,52 @@ def _saved(
         "parameters": _parameters(work, qvalues),
         "permutations": None if work.permutations is None else work.permutations.permutations,
     }
+    origin = _origin(work)
     with ExitStack() as stack:
         checkpoint = None
         found: dict[str, Any] = {}
         done = np.zeros(pairs, bool)
         if out is not None:
             identity = {**facts, **_identity(work, seeded=rng is not None)}
-            checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs))
+            checkpoint = stack.enter_context(Checkpoint.open(out, identity, pairs, origin))
+            origin = checkpoint.origin
             _put(found, done, checkpoint.known(), pairs)
-        advance = stack.enter_context(counting("pairs", pairs, int(done.sum())))
-        for positions, columns in as_scored(work, done.copy(), threads):
-            _put(found, done, {"position": positions, **columns}, pairs)
-            if checkpoint is not None:
-                checkpoint.add(positions, columns)
-            advance(positions.size)
-        result = Pairwise(**facts, pvalues=found.pop("pvalue", None), **found)
+        with counting("pairs", pairs, int(done.sum())) as advance:
+            for positions, columns in as_scored(work, done.copy(), threads):
+                _put(found, done, {"position": positions, **columns}, pairs)
+                if checkpoint is not None:
+                    checkpoint.add(positions, columns)
+                advance(positions.size)
+        facts["parameters"] |= _shown(origin)
+        arrays: dict[str, Any] = {name: Owned(values) for name, values in found.items()}
+        result = Pairwise(**facts, pvalues=arrays.pop("pvalue", None), **arrays)
+        if checkpoint is None or not checkpoint.finished:
+            result = _with_exact_scores(work, result, threads)
         if checkpoint is not None:
             checkpoint.finish(result)
     return result
+
+
+def _with_exact_scores(work: Work, result: Pairwise, threads: int | None) -> Pairwise:
+    """Replace the scores of a GPU that must be exact by those of the CPU."""
+    if isinstance(work.exact, bool) or not isinstance(work.device, Gpu) or not work.on_device:
+        return result
+    if work.exact == "significant":
+        chosen = result.qvalues <= 0.05
+    else:  # all that may be among the k strongest
+        least = result.mic[strongest(result.mic, work.exact)].min(initial=np.inf)
+        chosen = result.mic >= least - CLOSE
+    names = ("mic", "tic") if work.total else ("mic",)
+    scores = {name: getattr(result, name).copy() for name in names}
+    with counting("exact scores", int(chosen.sum())) as advance:
+        for positions, columns in as_scored(work.on_cpu, ~chosen, threads):
+            for name, values in scores.items():
+                values[positions] = columns[name]
+            advance(positions.size)
+    same = ("tic", "pearson", "spearman", "records", "pvalues")
+    arrays = {name: getattr(result, name) for name in same} | scores
+    owned: dict[str, Any] = {k: v if v is None else Owned(v) for k, v in arrays.items()}
+    return replace(result, **owned)
 
 
 def _listed(domain: Domain | None) -> list[Any]:
@@ -453,16 +520,22 @@ def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
         "pooled": "by null" if plan is not None and plan.pooled else False,
         # Files of earlier versions lack these.
         **({"pearson": True} if work.linear else {}),
-        **_stamp(work),
     }
 
 
-def _stamp(work: Work) -> dict[str, str]:
-    """Return which device made the numbers, if another one may make others."""
-    if not work.on_device or (work.device.exact and not work.device_tests):
-        return {}
+def _origin(work: Work) -> Origin:
+    """Return which device makes the numbers, if another one may make others."""
+    tested = work.tests_together
+    if not isinstance(work.device, Gpu) or not work.on_device or (work.device.exact and not tested):
+        return Origin()
     # The first p-values of a GPU were too small, and in files with "cuda" alone.
-    return {"device": "cuda, corrected p-values" if work.device_tests else "cuda"}
+    return Origin("cuda, corrected p-values" if tested else "cuda", work.exact)
+
+
+def _shown(origin: Origin) -> dict[str, Any]:
+    """Return the origin as parameters of a result."""
+    said = origin.of_file()
+    return {**said, "device": "cuda"} if said else {}
 
 
 def _put(found: Arrays, done: NDArray[np.bool_], columns: Mapping[str, Any], pairs: int) -> None:

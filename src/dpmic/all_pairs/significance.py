@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
@@ -31,6 +31,8 @@ from dpmic.statistics.significance import (
 )
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.integer[Any]]
+Axes = Sequence[RefinedAxis | None]
 
 MOST_CELLS, MASTER_FACTOR = 9, 5
 """B and c of the statistic, as in :func:`dpmic.independence_test`."""
@@ -71,9 +73,9 @@ class PermutationPlan:
         seed = int(_validate.generator(rng).integers(2**63))
         return cls(count, seed, pooled, cells, _validate.master_factor(c))
 
-    def refined(self, own: Variable) -> RefinedAxis:
+    def refined(self, axis: MassAxis) -> RefinedAxis:
         """Cut a column of numbers, once for all its tests."""
-        return RefinedAxis.of(MassAxis.grouped(own.values), self._limits(own.values.size))
+        return RefinedAxis.of(axis, self._limits(axis.atoms.size))
 
     def refined_pair(self, x: Variable, y: Variable) -> tuple[RefinedAxis, RefinedAxis]:
         """Cut two columns of any kind for a test."""
@@ -86,9 +88,9 @@ class PermutationPlan:
     def _limits(self, n: int) -> Limits:
         return _validate.limits(n, alpha=None, B=self.B, c=self.c, atoms=n)
 
-    def seconds(self, n: int, drawn: float) -> float:
-        """Estimate the time per test, where ``drawn`` is the share of tests that draw."""
-        return (1 + self.permutations * drawn) * (n * SHUFFLE + DRAW)
+    def seconds(self, n: int) -> float:
+        """Estimate the time to draw a null."""
+        return self.permutations * (n * SHUFFLE + DRAW)
 
 
 class Pool(NamedTuple):
@@ -108,10 +110,14 @@ class Pool(NamedTuple):
         """The memory it takes."""
         return self.values.nbytes + self.reached.nbytes
 
-    def pvalue(self, observed: float) -> float:
-        """Return the same as :func:`dpmic.statistics.significance.pvalue`, faster."""
-        reached = self.reached[np.searchsorted(self.values, observed - TIE)]
-        return float((1 + reached) / (1 + self.reached[0]))
+    def pvalues(self, observed: Floats, slack: float) -> Floats:
+        """Return what :func:`dpmic.statistics.significance.pvalue` does, faster.
+
+        Draws up to ``slack`` below the observed value reach it.
+        """
+        reached = self.reached[np.searchsorted(self.values, observed - slack)]
+        pvalues: Floats = (1 + reached) / (1 + self.reached[0])
+        return pvalues
 
 
 class Pools:
@@ -147,6 +153,28 @@ class Pools:
         return made
 
 
+class Kinds(NamedTuple):
+    """Columns by what their nulls depend on: a column of each kind, in the order of patterns.
+
+    ``left`` and ``right`` are the kinds of all columns of both sides; those without a kind have -1.
+    """
+
+    axes: tuple[RefinedAxis, ...]
+    left: Places
+    right: Places
+
+    @classmethod
+    def of(cls, left: Axes, right: Axes) -> Kinds:
+        """Find the kinds of columns that were cut for tests."""
+        known = {own.pattern: own for own in (*left, *right) if own is not None}
+        kinds = {pattern: kind for kind, pattern in enumerate(sorted(known))}
+
+        def kinds_of(side: Axes) -> Places:
+            return np.array([-1 if own is None else kinds[own.pattern] for own in side])
+
+        return cls(tuple(known[pattern] for pattern in kinds), kinds_of(left), kinds_of(right))
+
+
 class Null:
     """The null distribution of pairs: draws of their own, or those of their pool."""
 
@@ -161,10 +189,28 @@ class Null:
             return statistic, pvalue(statistic, null(x, y, self._plan.permutations, generator))
         one, other = sorted((x, y), key=lambda own: own.pattern)  # TICe is symmetric
         statistic = observed(one, other)
-        pool = self._pools.pool(
+        return statistic, float(self._pool(one, other).pvalues(np.array(statistic), TIE))
+
+    def pooled(self, observed: Floats, kinds: Kinds, x: Places, y: Places, off: float) -> Floats:
+        """Return the p-values of pairs of columns of some kinds by their TICe.
+
+        Each TICe may be ``off`` by so much: no p-value is too small for that.
+        """
+        pvalues, size = np.empty(observed.size), len(kinds.axes)
+        one, other = np.minimum(x, y), np.maximum(x, y)
+        order = np.argsort(one * size + other, kind="stable")
+        changes = np.flatnonzero(np.diff((one * size + other)[order])) + 1
+        for own in np.split(order, changes):
+            pool = self._pool(kinds.axes[one[own[0]]], kinds.axes[other[own[0]]])
+            pvalues[own] = pool.pvalues(observed[own], TIE + off)
+        return pvalues
+
+    def _pool(self, one: RefinedAxis, other: RefinedAxis) -> Pool:
+        """Return the pool of two columns, in the order of their patterns."""
+        assert self._pools is not None
+        return self._pools.pool(
             one.pattern + other.pattern,
             lambda permutations, generator: null(
                 one.sorted(), other.sorted(), permutations, generator
             ),
         )
-        return statistic, pool.pvalue(statistic)

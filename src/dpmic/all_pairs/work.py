@@ -1,18 +1,12 @@
-"""The scores of many pairs: tiles, pieces of work, and the workers that do them.
-
-The workers are threads of this process or those of a Dask cluster.
-"""
+"""The scores of many pairs: what they depend on, tiles of them, and pieces of work."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain, islice
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,17 +14,16 @@ from numpy.typing import NDArray
 
 from dpmic._validate import Domain, Limits
 from dpmic.all_pairs.correlations import Standardised
-from dpmic.all_pairs.devices import Cpu, Draws, Gpu, Processor
-from dpmic.all_pairs.significance import Null, PermutationPlan
+from dpmic.all_pairs.devices import Cpu, Draws, Exact, Gpu, Processor
+from dpmic.all_pairs.significance import Kinds, Null, PermutationPlan
 from dpmic.data import LEAST_RECORDS, Variable
-from dpmic.errors import DpmicError
 from dpmic.results import Pairing
 from dpmic.statistics import summaries
 from dpmic.statistics.count_table import CountTable
 from dpmic.statistics.family import Method
 from dpmic.statistics.grids import Axis, MassAxis, NominalAxis, Steps
 from dpmic.statistics.records import CutAxes
-from dpmic.statistics.search import Search, most_at_once
+from dpmic.statistics.search import Search
 from dpmic.statistics.significance import RefinedAxis
 
 Floats = NDArray[np.float64]
@@ -41,11 +34,8 @@ Piece = Callable[[], Scored]
 SECONDS = 0.05
 """The target time of a piece, in seconds: Ctrl-C waits for one."""
 
-TILE_SECONDS = 1.0
-"""The target time of a tile on a cluster, in seconds: sending one takes milliseconds."""
-
-STREAMS = 3
-"""Threads that keep a GPU busy: some copy columns or pass on scores while others wait for it."""
+ALONE = 256
+"""The most columns of a tile whose pairs are cut one at a time."""
 
 COUNTED_LOOKUP, COUNTED_STEP = 10e-9, 100e-6
 """For a count table, roughly: seconds for a value of f, and for the rest of a step."""
@@ -108,6 +98,7 @@ class Work:
     ``total`` also asks for the Total Information Coefficient, which needs every entry; ``gaps`` for
     the number of records of each pair, ``permutations`` for p-values, ``linear`` for correlations.
     ``device`` scores complete columns of numbers; other pairs are scored one by one, on the CPU.
+    ``exact`` says which scores of a GPU the CPU decides.
     It can be sent to another process, together with the binned columns.
     """
 
@@ -120,6 +111,7 @@ class Work:
     permutations: PermutationPlan | None = None
     linear: bool = False
     device: Processor = field(default_factory=Cpu)
+    exact: Exact = False
 
     def with_target(self, place: int) -> Self:
         """Return the work for one column of a table with all others."""
@@ -152,6 +144,13 @@ class Work:
         left = all_of(self.left)
         return left, left if self.right is self.left else all_of(self.right)
 
+    def _each(
+        self, change: Callable[[Any], Any], sides: tuple[list[Any], list[Any]]
+    ) -> tuple[list[Any], list[Any]]:
+        """Change what there is of each column, once if both sides are the same table."""
+        left = [change(own) for own in sides[0]]
+        return left, left if self.right is self.left else [change(own) for own in sides[1]]
+
     def scores(self) -> Floats:
         """Score all pairs in this thread."""
         mic = np.empty(self.pairing.count)
@@ -162,8 +161,7 @@ class Work:
 
     def tiles(self, done: NDArray[np.bool_], seconds: float = math.inf) -> Iterator[Tile]:
         """Yield the pairs that are not done, in squares that take at most about this long."""
-        tile = self.device.tile
-        size = min(self._most or tile, tile, max(math.sqrt(seconds / self._seconds), 1))
+        size = min(self._most or ALONE, max(math.sqrt(seconds / self._seconds), 1))
         for rows, columns in self.pairing.tiles(int(size)):
             left = ~done[self.pairing.positions(*self.pairing.within(rows, columns))]
             if left.any():
@@ -211,7 +209,7 @@ class Work:
         """How many columns of a side can be cut at once; 0 if pairs are cut one at a time."""
         # The masters of mic depend on the pair; very long columns do not fit more than one pair.
         shared = self.method.statistic != "mic"
-        return most_at_once(self.plan, self.left.n) if shared else 0
+        return self.device.tile(self.plan, self.left.n, self._searched) if shared else 0
 
     def _in_tile(self, rows: range, columns: range, i: Places, j: Places) -> Iterator[Piece]:
         """Yield the pieces of a tile whose columns are cut once for all of them."""
@@ -220,7 +218,7 @@ class Work:
         both = (0, rows), (int(self.right is not self.left), columns)
         left, right = (self._loaded(self._axes, self.plan, *own) for own in both)
         tested = None
-        if self.device_tests:
+        if self.tests_together:
             plan = self._plan.steps(self.left.n)
             tested = tuple(self._loaded(self._mass_axes, plan, *own) for own in both)
         one, other = (_cuttable(self._axes[k], own).cumsum() - 1 for k, own in both)
@@ -238,24 +236,36 @@ class Work:
         return self.device.loaded((plan, side, own), cut)
 
     @property
-    def device_tests(self) -> bool:
-        """Whether the device computes p-values; pools are drawn by the CPU, once for many pairs."""
+    def on_cpu(self) -> Self:
+        """The work without a GPU, and without what the scores do not need."""
+        return replace(self, device=Cpu(), gaps=False, permutations=None, linear=False)
+
+    @property
+    def tests_together(self) -> bool:
+        """Whether pairs are also tested together: on a GPU, and where nulls are pooled."""
         plan = self.permutations
-        return plan is not None and self.device.tests and not plan.pooled
+        return plan is not None and (isinstance(self.device, Gpu) or plan.pooled)
 
     @cached_property
     def _mass_axes(self) -> tuple[list[Any], list[Any]]:
-        """The complete columns of numbers, cut by mass for tests."""
+        """The complete columns of numbers, cut by mass for tests; None for the others."""
+        if self.method.statistic == "mice":  # they are cut already
+            return self._each(_by_mass, self._axes)
         return self._once(lambda own, _: None if own.categories else MassAxis.grouped(own.values))
 
     @property
     def _seconds(self) -> float:
         """The estimated time per pair."""
+        return self._searched + self._tested
+
+    @cached_property
+    def _searched(self) -> float:
+        """The estimated time per pair, without a test."""
         layout = self.plan.layout
         rows = np.minimum([step.master for step in self.plan], self.left.n)
         lookups = float(np.sum(rows**2 * [step.columns + 1 for step in self.plan]))
         counted = 2 * self.left.n * len(layout.masters)
-        return self.device.seconds(lookups, counted) + self._tested
+        return self.device.seconds(lookups, counted)
 
     def _together(
         self, axes: tuple[Any, Any, Any], pairs: NDArray[np.int64], i: Places, j: Places
@@ -268,11 +278,27 @@ class Work:
         else:
             mic = self.device.largest(left, right, pairs, self.plan, n)
         if tested is not None:
-            assert isinstance(self.device, Gpu)  # on the CPU, others draw or share permutations
-            draws = Draws(self._plan.permutations, self._plan.seed)
-            one, other = tested
-            pvalues = self.device.pvalues(one, other, pairs, self._plan.steps(n), n, draws)
+            pvalues = self._test(tested, pairs, i, j)
         return self._found(i, j, mic, tic, records, pvalues)
+
+    def _test(
+        self, axes: tuple[Any, Any], pairs: NDArray[np.int64], i: Places, j: Places
+    ) -> Floats:
+        """Return the p-values of pairs of complete columns."""
+        n, plan, device = self.left.n, self._plan.steps(self.left.n), self.device
+        if self._plan.pooled:
+            assert self._null is not None
+            _, tic = device.totals(*axes, pairs, plan, n)
+            kinds, off = self._kinds, device.tic_error(plan)
+            return self._null.pooled(tic, kinds, kinds.left[i], kinds.right[j], off)
+        assert isinstance(device, Gpu)
+        draws = Draws(self._plan.permutations, self._plan.seed)
+        return device.pvalues(*axes, pairs, plan, n, draws)
+
+    @cached_property
+    def _kinds(self) -> Kinds:
+        """The kinds of complete columns, by the nulls they have."""
+        return Kinds.of(*self._ranked)
 
     def _one_by_one(self, i: Places, j: Places) -> Scored:
         """Score pairs one at a time, each on the records that are complete in both columns."""
@@ -336,24 +362,23 @@ class Work:
         """The estimated time per test; pairs with missing values rarely share a null."""
         if self.permutations is None:
             return 0.0
-        if self.device_tests:
-            plan = self._plan.steps(self.left.n)
-            lookups = sum(step.master**2 * (step.columns + 1) for step in plan)
-            counted = 2 * self.left.n * len(plan.layout.masters)
-            return self.permutations.permutations * self.device.seconds(lookups, counted)
-        drawn = 1.0
-        if self.permutations.pooled:
-            left, right = (
-                len({i if cut is None else cut.pattern for i, cut in enumerate(side)})
-                for side in self._ranked
-            )
-            drawn = min(left * right / self.pairing.count, 1.0)
-        return self.permutations.seconds(self.left.n, drawn)
+        drawn = self._plan.seconds(self.left.n)
+        if not self.tests_together:
+            return drawn
+        plan = self._plan.steps(self.left.n)
+        lookups = sum(step.master**2 * (step.columns + 1) for step in plan)
+        one = self.device.seconds(lookups, 2 * self.left.n * len(plan.layout.masters))
+        if not self._plan.pooled:
+            return self._plan.permutations * one
+        left, right = (_kinds_of(own) for own in (self._kinds.left, self._kinds.right))
+        return one + min(left * right / self.pairing.count, 1.0) * drawn
 
     @cached_property
     def _ranked(self) -> tuple[list[Any], list[Any]]:
         """The complete columns of both sides, cut for tests; None for the others."""
-        return self._once(lambda own, _: None if own.categories else self._plan.refined(own))
+        return self._each(
+            lambda own: None if own is None else self._plan.refined(own), self._mass_axes
+        )
 
     def _refined(self, i: int, j: int) -> tuple[RefinedAxis, RefinedAxis] | None:
         """Return a pair cut for a test, on its complete records, or None if these are too few."""
@@ -393,6 +418,15 @@ class Work:
             search = self.method.search(x, y, limits)
         matrix = search.matrix(fast=True)
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), n
+
+
+def _kinds_of(columns: Places) -> int:
+    """Return how many kinds of columns there are; those without a kind are each their own."""
+    return np.unique(columns[columns >= 0]).size + int(np.count_nonzero(columns < 0))
+
+
+def _by_mass(axis: Axis | None) -> MassAxis | None:
+    return axis if isinstance(axis, MassAxis) else None
 
 
 def _cuttable(axes: list[Axis | None], places: range) -> NDArray[np.bool_]:
@@ -460,99 +494,3 @@ class CountedWork(Work):
         search = Search.of_table(self.left.table, self.left.names[i], self.right.names[j])
         matrix = search.matrix(fast=True)
         return summaries.mic(matrix), summaries.tic(matrix, normalised=False), search.n
-
-
-def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Iterator[Scored]:
-    """Score the pairs that are not done, and yield scores as they are finished.
-
-    If ``threads`` is None, the cluster of joblib's active backend does the work. Without a cluster,
-    there is one thread for each core that this process may use.
-    """
-    parallel = sys.modules.get("joblib.parallel")  # unless it is imported, no backend is active
-    if threads is None and parallel is not None:
-        backend, _ = parallel.get_active_backend()
-        if hasattr(backend, "client"):
-            return _by_cluster(work, list(work.tiles(done, TILE_SECONDS)), backend)
-    if threads is None and work.on_device and not work.device.exact:
-        return _by_streams(work, done)
-    pieces = chain.from_iterable(map(work.pieces, work.tiles(done)))
-    return _by_threads(pieces, threads, done.size)
-
-
-def _by_streams(work: Work, done: NDArray[np.bool_]) -> Iterator[Scored]:
-    """Score the pairs of a GPU with few threads, and then those of the CPU with all."""
-    pieces = chain.from_iterable(work.pieces(tile, alone=False) for tile in work.tiles(done))
-    yield from _by_threads(pieces, STREAMS, done.size)
-    if not all(own.all() for own in work.plain):
-        pieces = chain.from_iterable(work.pieces(tile, together=False) for tile in work.tiles(done))
-        yield from _by_threads(pieces, None, done.size)
-
-
-def _by_threads(pieces: Iterator[Piece], threads: int | None, most: int) -> Iterator[Scored]:
-    """Share out pieces among at most ``threads`` threads; kernels release the GIL."""
-    begun = list(islice(pieces, 2))  # before threads start, where an interrupt is simple
-    pieces = chain(begun, pieces)
-    if len(begun) < 2 or threads == 1:
-        yield from (piece() for piece in pieces)
-        return
-    from joblib import Parallel, cpu_count, delayed
-
-    threads = min(threads or int(cpu_count()), most)
-    parallel = Parallel(n_jobs=threads, backend="threading", return_as="generator_unordered")
-    results = parallel(delayed(piece)() for piece in pieces)
-    try:
-        for found in results:  # noqa: UP028 yield from would close it, and joblib warn
-            yield found
-    except GeneratorExit:
-        with suppress(_Stopped):
-            results.throw(_Stopped())
-        raise
-
-
-class _Stopped(BaseException):
-    """Raised to make joblib stop the remaining work."""
-
-
-def _by_cluster(work: Work, tiles: list[Tile], backend: Any) -> Iterator[Scored]:
-    """Share out tiles among the workers of a cluster; each worker is sent the columns once.
-
-    This uses the backend's own client. joblib's ``Parallel`` would do all the work in this process
-    while a cluster has only one core, and would fail if columns are lost with their workers.
-    """
-    while tiles:
-        backend.effective_n_jobs(-1)  # waits for the first worker
-        with backend.retrieval_context():  # frees this worker's slot, if this runs on a worker
-            left = yield from _sent(work, tiles, backend)
-        if len(left) == len(tiles):
-            raise DpmicError(
-                "the workers of the cluster",
-                "all of them ended before a pair was scored",
-                "check their logs: they may need more memory",
-            )
-        tiles = left
-
-
-def _sent(work: Work, tiles: list[Tile], backend: Any) -> Generator[Scored, None, list[Tile]]:
-    """Send out tiles; return those lost because all workers with the columns ended."""
-    from distributed import as_completed
-
-    client = backend.client
-    # Send the columns to one worker; the others copy them from each other with their first tile.
-    # Dask would drop copies that are broadcast before a tile needs them.
-    shared = client.scatter(work, hash=False)
-    sent = client.map(_scored, tiles, work=shared, pure=False, **backend.submit_kwargs)
-    waiting = dict(zip(sent, tiles, strict=True))
-    try:
-        for future, found in as_completed(sent, client.loop, with_results=True):
-            if not future.cancelled():
-                del waiting[future]
-                future.release()
-                yield found
-    finally:
-        if waiting:
-            client.cancel(list(waiting))
-    return list(waiting.values())
-
-
-def _scored(tile: Tile, work: Work) -> Scored:
-    return work.scored(tile)

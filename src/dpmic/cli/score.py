@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpmic._format import plural
 from dpmic._progress import working
 from dpmic.cli import _answers, _inputs
 from dpmic.cli import _options as o
@@ -31,6 +32,15 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="PARQUET", help="Save all scores here; after Ctrl-C the same command resumes."
+    ),
+]
+
+Exact = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K|significant|all",
+        help="On a GPU: which pairs the CPU scores again, because float32 is not exact: the K "
+        "strongest, the significant (q at most 0.05), or all.",
     ),
 ]
 
@@ -165,9 +175,7 @@ def matrix(
         int | None, typer.Option(min=1, help="Threads; default one per core.")
     ] = None,
     device: o.DeviceOption = o.Device.cpu,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="On a GPU: make MIC bit-identical to the CPU's.")
-    ] = False,
+    exact: Exact = None,
     top: Top = None,
     out: Out = None,
     edges: Edges = None,
@@ -180,6 +188,7 @@ def matrix(
     """
     from dpmic.all_pairs.pairwise import pairwise
 
+    asked = _exact(exact)
     where.check(file, bounds_file, out, edges)
     _check_edges(edges, testing.pvalues, where, (file, bounds_file, out))
     options: dict[str, Any] = {"alpha": alpha, "B": cells, "c": c, "statistic": statistic.value}
@@ -202,12 +211,41 @@ def matrix(
     table, options["missing"] = _inputs.complete(file, chosen, written, names, missing, **taken)
     options |= testing.options() | {"target": choice.target, "pearson": pearson}
     options |= {"tic": tic, "workers": workers, "out": out}
-    options |= {"device": device.value, "exact": exact}
+    options |= {"device": device.value, "exact": asked}
     result = pairwise(table, **options)
     where.give(_answers.matrix(result, top), lambda: _page(result, table, options))
+    if testing.pvalues:
+        _report_significant(result, edges)
+
+
+def _report_significant(result: Pairwise, edges: Path | None) -> None:
+    """Write the network of significant pairs, and say why there may be none."""
+    assert result.pvalues is not None
+    assert result.permutations is not None
+    found, tested = int((result.qvalues <= 0.05).sum()), int((result.pvalues <= 1).sum())
+    needed = 20 * tested - 1  # then q is 0.05 for one pair with the smallest possible p-value
+    if not found and result.permutations < needed and "qvalues" not in result.parameters:
+        note(
+            f"with {result.permutations:,} permutations a single related pair among {tested:,} "
+            f"cannot be significant (q at most 0.05); that takes --permutations {needed} --pooled"
+        )
     if edges is not None:
         result.to_edges(edges)
-        note(f"the network of significant pairs is in {edges.resolve()}")
+        note(f"the network of {plural(found, 'significant pair')} is in {edges.resolve()}")
+
+
+def _exact(given: str | None) -> bool | int | str:
+    """Return which scores must be exact, as ``pairwise`` takes it."""
+    if given is None:
+        return False
+    if given == "all":
+        return True
+    if given == "significant":
+        return given
+    if given.isdecimal() and int(given):
+        return int(given)
+    reason = "it is not a number of pairs, significant or all"
+    raise ParameterError(f"--exact {given}", reason, "pass --exact 100")
 
 
 def _without_bounds(statistic: o.Statistic) -> ParameterError:

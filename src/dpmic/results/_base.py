@@ -162,9 +162,17 @@ def as_metadata(form: Form) -> Mapping[str, Form]:
     return MappingProxyType({"form": form})
 
 
+class Owned(NamedTuple):
+    """A new array whose maker gives it away, so that a result need not copy gigabytes."""
+
+    array: NDArray[Any]
+
+
 def read_only(values: object, dtype: type[Any] = np.float64) -> NDArray[Any]:
     """Return a read-only copy of numbers; a None of JSON becomes NaN."""
-    array: NDArray[Any] = np.array(values, dtype)
+    array: NDArray[Any] = (
+        np.asarray(values.array, dtype) if isinstance(values, Owned) else np.array(values, dtype)
+    )
     array.setflags(write=False)
     return array
 

@@ -30,6 +30,7 @@ from dpmic.results._base import (
     flatten,
     read_only,
 )
+from dpmic.results._base import Owned as Owned  # also for those who make results
 from dpmic.results.relation import Relation, standing_out
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ class Pairing:
 def _integers(values: object) -> NDArray[Any] | None:
     if values is None:
         return None
-    if np.asarray(values).dtype.kind not in "iu":
+    own = values.array if isinstance(values, Owned) else np.asarray(values)
+    if own.dtype.kind not in "iu":
         raise InputError("records", "these are not integers", "pass integers")
     return read_only(values, np.int64)
 

@@ -115,9 +115,12 @@ class Steps(tuple[Step, ...]):
         return Layout(masters, columns, order, starts, rows, entries, arrays)
 
 
+@lru_cache(maxsize=64)
 def _finite(sizes: tuple[float, ...]) -> NDArray[np.int64]:
     """Return sizes as integers; an infinite one becomes larger than any number of atoms."""
-    return np.minimum(sizes, 2.0**31).astype(np.int64)
+    finite = np.minimum(sizes, 2.0**31).astype(np.int64)
+    finite.setflags(write=False)
+    return finite
 
 
 @lru_cache(maxsize=64)

@@ -319,9 +319,9 @@ def merged(matrices: Iterable[Floats]) -> Floats:
     return reduce(np.fmax, matrices)
 
 
-def most_at_once(plan: Steps, n: int) -> int:
-    """Return how many variables of each side can be cut at a time; 0 if not even one can."""
-    return BUDGET // (2 * 2 * 4 * n * len(plan.layout.masters))
+def most_at_once(plan: Steps, n: int, budget: int = BUDGET) -> int:
+    """Return how many variables of each side fit in so many bytes; 0 if not even one does."""
+    return budget // (2 * 2 * 4 * n * len(plan.layout.masters))
 
 
 def matrices(

@@ -12,6 +12,7 @@ import hashlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ class Partitions(NamedTuple):
     offsets: Counts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RefinedAxis:
     """A variable cut by the common refinement of all its partitions, once for all its pairs.
 
@@ -108,7 +109,7 @@ class RefinedAxis:
         """The runs of a search of numbers."""
         return steps(self.limits)
 
-    @property
+    @cached_property
     def pattern(self) -> bytes:
         """Everything the null depends on, given the plan: the same for all columns without ties."""
         seen = hashlib.sha256()
