@@ -21,11 +21,12 @@
 #define __global__
 #define __shared__
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define asm(lg2_approx) y = log2f(x)  // the source has no other assembler
 #define UNWATCHED __attribute__((no_sanitize_thread))
 
 struct int2 { int x, y; };
+struct int4 { int x, y, z, w; };
 struct float4 { float x, y, z, w; };
 struct Index { int x, y; };
 struct Indices { Index thread, block, block_dim, grid_dim; };
@@ -106,11 +107,13 @@ UNWATCHED static bool unordered(const Moment& before) {
 }
 
 // Two threads may write the same number: whether they did is known after the second write.
-static struct { const char* at; int before; Moment by; } doubted;
+static struct { const char* at; int before; Moment by; } doubted[4];
+static int doubts;
 
 UNWATCHED static void settle() {
-  if (doubted.at && memcmp(doubted.at, &doubted.before, 4)) race("write", doubted.by);
-  doubted.at = nullptr;
+  for (; doubts > 0; doubts--)
+    if (memcmp(doubted[doubts - 1].at, &doubted[doubts - 1].before, 4))
+      race("write", doubted[doubts - 1].by);
 }
 
 UNWATCHED static void access(Word& word, const char* at, Kind kind) {
@@ -118,7 +121,7 @@ UNWATCHED static void access(Word& word, const char* at, Kind kind) {
   const Moment moment = {now, synchronised[warp], current};
   if (unordered(word.written) && (kind != ATOMIC || !word.atomic)) {
     if (kind == WRITE && !word.atomic)
-      doubted = {at, 0, word.written}, memcpy(&doubted.before, at, 4);
+      doubted[doubts] = {at, 0, word.written}, memcpy(&doubted[doubts++].before, at, 4);
     else
       race("write", word.written);
   }
@@ -154,7 +157,7 @@ UNWATCHED static void note(const char* at, int bytes, Kind kind) {
   const char *stack = fibers[current].stack, *fixed = (char*)&indices;
   settle();
   if (at >= stack && at < stack + STACK) return;
-  if (kind == WRITE && bytes > 4) return fail("writes more than these functions can compare");
+  if (kind == WRITE && bytes > 16) return fail("writes more than these functions can compare");
   if (at >= fixed && at < fixed + sizeof indices) return;
   if (accessed(own_memory, at, bytes, kind)) return;
   for (int i = 0; i < array_count; i++)
@@ -293,6 +296,8 @@ static inline To bits_as(From from) {
 
 static inline float __int_as_float(int bits) { return bits_as<float>(bits); }
 static inline int __float_as_int(float value) { return bits_as<int>(value); }
+
+static inline float __fdividef(float x, float y) { return x / y; }
 
 template <class T>
 static inline T __ldg(const T* from) { return *from; }

@@ -42,7 +42,7 @@ def sizes(n, memory, c=15, master="reshef"):
         own = columns[group.start : group.stop].tolist()
         parts, height = int(cut.columns.sizes[0, g]), int(cut.masters.sizes[0, g])
         most = int(max(rows[group.start : group.stop]))
-        yield group, height, cuda.sizes_of(group, most, parts, own, height, memory)
+        yield group, height, cuda.sizes_of(group, most, parts, own, height, n, memory)
 
 
 @sweep(
@@ -245,7 +245,7 @@ NEIGHBOUR = "int other = shared[own ^ 1];"
         ("out[0] = own;", "races with a write by thread 0"),
         ("out[blockIdx.x / 2] = blockIdx.x;", "races with a write by thread 31"),
         ("if (out[0] < (int)blockIdx.x - 2 && own == 9) out[0] = 1;", "races with a read"),
-        ("((double*)shared)[own / 2] = 1;", "more than these functions can compare"),
+        ("((double*)shared)[own / 2] = own;", "races with a write by thread 0"),
         (f"shared[own] = 1; {NEIGHBOUR} __syncwarp(); shared[own] = other;", "nobody wrote"),
         (f"shared[own] = 1; __syncwarp(); {NEIGHBOUR} shared[own] = other;", "races with a"),
         (

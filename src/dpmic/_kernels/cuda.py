@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +40,9 @@ SHORT = 2**16
 
 LONG = 128
 """Columns above which a sum over all of them is added in parts, to lose fewer digits."""
+
+SMALL, STASH = 1024, 96
+"""Words of shared memory for x log2 x of small counts, and for sums of each warp."""
 
 WORKSPACE = 2**29
 """Bytes of global memory for tables that do not fit elsewhere, and for the entries of pairs."""
@@ -73,7 +76,9 @@ class Sizes:
     warps: int = 1
     split: bool = False
     long: bool = False
-    table: int = 0  # words of shared memory, like the others
+    blocks: int = 1
+    small: int = 0  # words of shared memory, like the others
+    table: int = 0
     edges: int = 0
     place: int = 0
     rows: int = 0  # of a step's table: its columns, and all records
@@ -82,19 +87,20 @@ class Sizes:
     def shared(self) -> int:
         """Bytes of shared memory."""
         row = self.kept if self.kept % 32 else self.kept + 16
-        own = self.rows * row * self.warps if self.k_max > 2 else 0
-        return 4 * (self.table + self.edges + self.place + own)
+        own = (self.rows * row + STASH) * self.warps if self.k_max > 2 else 0
+        return 4 * (self.small + self.table + self.edges + self.place + own)
 
     @property
     def options(self) -> tuple[str, ...]:
         """Compiler options."""
         constants = {"KM": self.k_max, "CHUNKS": self.chunks, "KEPT": self.kept}
         constants |= {"WARPS": self.warps, "SPLIT": int(self.split), "LONG": int(self.long)}
+        constants |= {"BLOCKS": self.blocks}
         return tuple(f"-D{name}={value}" for name, value in constants.items())
 
 
 def sizes_of(
-    group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, most: int
+    group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, n: int, most: int
 ) -> list[Sizes]:
     """Plan how the steps of a group are searched with at most so many bytes of shared memory.
 
@@ -102,28 +108,37 @@ def sizes_of(
     refinement and its master. If a table is too large, the steps are split into parts with their
     own tables. A step that still does not fit is searched in global memory.
     """
-    own = _sizes(group, k_max, parts, columns, rows, split=False)
+    own = _sizes(group, k_max, parts, columns, rows, n, split=False)
     if own.chunks and own.shared <= min(most, SHARED):
-        return [own]
-    return list(_split(group, k_max, parts, columns, rows, most))
+        found = [own]
+    else:
+        found = list(_split(group, k_max, parts, columns, rows, n, most))
+    return [replace(own, blocks=_blocks(own, most)) for own in found]
+
+
+def _blocks(sizes: Sizes, most: int) -> int:
+    """Return how many blocks shared memory holds, so that registers do not hold fewer."""
+    if sizes.k_max == 2:
+        return 1
+    return max(min((most + 1024) // (sizes.shared + 1024), 32 // sizes.warps), 1)
 
 
 def _split(
-    group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, most: int
+    group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, n: int, most: int
 ) -> Iterator[Sizes]:
-    own = _sizes(group, k_max, parts, columns, rows, split=True)
+    own = _sizes(group, k_max, parts, columns, rows, n, split=True)
     if own.chunks and own.shared <= min(most, SHARED if len(group) > 1 else most):
         yield own
     elif len(group) == 1:
         yield Sizes(group.start, group.stop, k_max)
     else:
         half = len(group) // 2
-        yield from _split(group[:half], k_max, parts, columns[:half], rows, most)
-        yield from _split(group[half:], k_max, parts, columns[half:], rows, most)
+        yield from _split(group[:half], k_max, parts, columns[:half], rows, n, most)
+        yield from _split(group[half:], k_max, parts, columns[half:], rows, n, most)
 
 
 def _sizes(
-    group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, *, split: bool
+    group: range, k_max: int, parts: int, columns: Sequence[int], rows: int, n: int, *, split: bool
 ) -> Sizes:
     counted = min(parts, 1 + sum(own - 1 for own in columns)) if split else parts
     rounds = -(-len(group) // WARPS)
@@ -132,10 +147,11 @@ def _sizes(
         group.stop,
         k_max,
         _chunks(k_max, rows),
-        0 if k_max == 2 else -(-max(rows, k_max) // 16) * 16,
+        0 if k_max == 2 else -(-(max(rows, k_max) + 1) // 16) * 16,
         -(-len(group) // rounds),
         split,
         max(columns) > LONG,
+        small=_fours(min(2 * n // min(columns) + 1, SMALL)),
         table=_fours((counted + 1) * ((rows + 1) | 1)),
         edges=_fours(sum(columns) + len(columns)),
         place=_fours(parts + 1) if split else 0,
@@ -145,7 +161,7 @@ def _sizes(
 
 def _chunks(k_max: int, rows: int) -> int:
     """Return how many chunks of 32 ends are tried; 0 if their sums do not fit in the registers."""
-    chunks = -(-max(rows, k_max) // 32)
+    chunks = -(-(max(rows, k_max) + 1) // 32)
     return 1 if k_max == 2 else chunks if chunks * k_max <= REGISTERS else 0
 
 
@@ -160,12 +176,12 @@ def load(cut: Cut) -> Loaded:
     most = max(int(columns.sizes.max()), int(masters.sizes.max()))
     part = np.uint16 if most <= SHORT else np.int32
     host: tuple[Any, ...] = (
-        columns.parts.astype(part),
+        _padded(columns.parts, part),
         columns.sizes,
         columns.edges,
         columns.offsets,
     )
-    host += (masters.parts.astype(part), masters.sizes)
+    host += (_padded(masters.parts, part), masters.sizes)
     with _stream() as stream:
         arrays = tuple(
             cupy.asarray(np.ascontiguousarray(own, None if own.dtype == part else np.int32))
@@ -176,6 +192,14 @@ def load(cut: Cut) -> Loaded:
     widths = np.diff(columns.offsets, axis=1).max(axis=0) - 1
     largest = columns.sizes.max(axis=0), widths, masters.sizes.max(axis=0)
     return Loaded(arrays, header, *largest, columns.parts.shape[2])
+
+
+def _padded(parts: Indices, part: type[np.integer[Any]]) -> Indices:
+    """Return the parts of records in another type, with some more: a GPU reads eight at a time."""
+    n = parts.shape[-1]
+    padded = np.zeros((*parts.shape[:-1], -(-n // 8) * 8), part)
+    padded[..., :n] = parts
+    return padded
 
 
 def largest(left: Loaded, right: Loaded, pairs: Indices, starts: Indices, k_max: Indices) -> Floats:
@@ -311,7 +335,7 @@ def _search(
         if height == 1:
             continue
         group = range(steps.start, steps.stop)
-        for sizes in sizes_of(group, rows, int(parts[g]), own, height, _shared_memory()):
+        for sizes in sizes_of(group, rows, int(parts[g]), own, height, left.n, _shared_memory()):
             given = (left.n, groups, len(k_max), g, sizes.first, sizes.last, max(k_max))
             task = left.header, right.header, pairs, orders, limits, *map(np.int32, given)
             task += np.int64(count), np.int64(len(pairs)), scores, bits
@@ -344,7 +368,7 @@ def _launch(sizes: Sizes, pairs: int, task: tuple[Any, ...], part: str) -> None:
     kernel = _function("search", part, *sizes.options)
     if sizes.shared > 48 * 1024 and kernel.max_dynamic_shared_size_bytes < sizes.shared:
         kernel.max_dynamic_shared_size_bytes = sizes.shared
-    words = map(np.int32, (sizes.table, sizes.edges, sizes.place, sizes.rows))
+    words = map(np.int32, (sizes.small, sizes.table, sizes.edges, sizes.place, sizes.rows))
     kernel((2 * pairs,), (32, sizes.warps), (*task, *words), shared_mem=sizes.shared)
 
 

@@ -7,6 +7,7 @@
 //   KEPT   the ends in a table: a multiple of 16, as few as possible
 //   WARPS  warps of a block; each searches its own steps
 //   LONG   1 if sums over columns are added in parts, since they would lose digits
+//   BLOCKS the blocks of a multiprocessor: registers must suffice for so many
 //   SPLIT  1 if a block counts on the cuts of its own steps only, not on those of the group
 //
 // A block has one pair in one orientation. Its warps count the records in (column, master row)
@@ -49,6 +50,9 @@ struct Task {  // the same for all blocks
       long long count, long long given, float *scores, float *bits
 #define TASK_GIVEN {n, groups, steps, group, first, last, k_max, most, count}
 
+// Each axis has so many parts, of which the last ones are not used, so that eight are read at once.
+__device__ __forceinline__ long long width_of(int n) { return (n + 7) & ~7; }
+
 __device__ __forceinline__ float log2_fast(float x) {
   float y;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -83,12 +87,12 @@ __device__ __forceinline__ float surprise(float c, float n) {
 
 // The bits of l equal columns, as an integer. The entropy of columns is the sum of this and of the
 // surprise among n / 2^bits records, divided by n: small numbers, which float32 holds better.
-__device__ __forceinline__ int bits_of(int l) { return (int)rintf(log2f((float)l)); }
+__device__ __forceinline__ int bits_of(int l) { return (int)rintf(log2_fast((float)l)); }
 
 // The exponent of a power of 2 near the usual size of a part, at least 0. It derives from the
 // entropy: if most records are in one part, that part's size counts.
 __device__ __forceinline__ int exponent(int n, float entropy) {
-  return max((int)rintf(log2f((float)n) - entropy), 0);
+  return max((int)rintf(log2_fast((float)n) - entropy), 0);
 }
 
 __device__ __forceinline__ float power(int exponent) {
@@ -105,21 +109,23 @@ __device__ __forceinline__ Constant constant(int n, int bits, float rest, int ce
   return {power(cell) / n, rest + (bits + cell - total)};
 }
 
-__device__ __forceinline__ void keep(float* scores, float* bits, long long pair, int turn, int step,
-                                     int k, float value, const Task& task) {
-  if (k > task.k_max[step]) return;
+// Keep the information of an entry, if that is asked for; return its score, 0 if it is none.
+__device__ __forceinline__ float keep(float* bits, long long pair, int turn, int step, int k,
+                                      float value, const Task& task) {
+  if (k > task.k_max[step]) return 0.0f;
   if (bits)
     bits[((turn * task.pairs + pair) * task.steps + step) * (task.most + 1) + k] = value;
-  else  // non-negative floats are ordered like their bits
-    atomicMax((int*)scores + pair, __float_as_int(fminf(value / log2f((float)k), 1.0f)));
+  return fminf(__fdividef(value, log2_fast((float)k)), 1.0f);
+}
+
+// Non-negative floats are ordered like their bits.
+__device__ __forceinline__ void raise(float* scores, long long pair, float score) {
+  if (scores) atomicMax((int*)scores + pair, __float_as_int(score));
 }
 
 #ifdef KM
 #define ENDS (32 * CHUNKS)
 #define ROW (KEPT % 32 ? KEPT : KEPT + 16)  // puts neighbouring rows in different banks
-#ifndef TWO
-#define TWO (KM * CHUNKS <= 30)
-#endif
 
 // Cumulate counts along one axis, eight at a time, so that loads do not wait for each other.
 __device__ __forceinline__ void cumulate(int* first, int count, int stride) {
@@ -133,6 +139,8 @@ __device__ __forceinline__ void cumulate(int* first, int count, int stride) {
   }
   for (; i < count; i++, first += stride) *first = sum += *first;
 }
+
+struct alignas(8 * sizeof(PART)) Eight { PART of[8]; };  // of as many records
 
 // Number the parts between the cuts of the block's own steps, in the first warp.
 __device__ int number_parts(int* place, const int* edges, int count, int parts) {
@@ -155,11 +163,13 @@ __device__ int number_parts(int* place, const int* edges, int count, int parts) 
 }
 
 // k = 2 needs the sums of both rows for each cut, but no dynamic programme.
-__device__ __forceinline__ float best_of_two(const int* table, int stride, const int* edges,
-                                             int columns, int rows, int n, int cell, int total) {
+template <bool TABLED>
+__device__ __forceinline__ float best_of_two(const float* values, const int* table,
+                                             const int* edges, int columns, int rows, int n,
+                                             int cell, int total) {
   const int lane = threadIdx.x;
   const float scale = power(-cell), total_scale = power(-total), weight = -power(total - cell);
-  const int* last = table + edges[columns] * stride;
+  const int* last = table + edges[columns];
   float best = NEVER;
   for (int t = 1 + lane; t < rows; t += 32) {
     float one = as_float(last[t]) * total_scale, all = n * total_scale;
@@ -167,11 +177,11 @@ __device__ __forceinline__ float best_of_two(const int* table, int stride, const
     int before = 0, before_all = 0;
 #pragma unroll 4
     for (int j = 1; j <= columns; j++) {
-      const int* row = table + edges[j] * stride;
+      const int* row = table + edges[j];
       int now = row[t], now_all = row[rows];
-      float below = as_float(now - before) * scale;
-      w = add_f(w, below);
-      w = add_f(w, as_float(now_all - before_all) * scale - below);
+      const int below = now - before, above = now_all - before_all - below;
+      w = TABLED ? w + values[below] : add_f(w, as_float(below) * scale);
+      w = TABLED ? w + values[above] : add_f(w, as_float(above) * scale);
       before = now, before_all = now_all;
       if (PARTIAL(j)) whole += w, w = 0.0f;
     }
@@ -181,196 +191,289 @@ __device__ __forceinline__ float best_of_two(const int* table, int stride, const
 }
 
 #if KM > 2
-// The cumulated counts of a step's columns and, before them, of all records, from those of the
-// table. The last end is the last of the master; the ends before the first are empty. An empty
-// column makes the number of columns even.
-__device__ __forceinline__ void lay(float* counts, const int* table, int stride, const int* edges,
-                                    int columns, int rows, int cell, int total) {
-  for (int j = 0; j <= (columns | 1); j++) {
-    int low = j == 0 ? edges[0] : j <= columns ? edges[j - 1] : 0;
-    int high = j == 0 ? edges[columns] : j <= columns ? edges[j] : 0;
-    float scale = power(j == 0 ? -total : -cell);
-    int own[(KEPT + 31) / 32];
+#ifndef DEEP
+#define DEEP 1
+#endif
+#ifndef DEEP1
+#define DEEP1 1
+#endif
+constexpr int UNROLL = DEEP, SINGLES = DEEP1;
+
+// A step as one warp searches it. Its counts are cumulated along the ends: a row of all records,
+// `pairs` times a column as float32 and one as offsets in the table, `single` columns as float32.
+struct Own {
+  const float* counts;  // before the first end that is kept
+  int pairs, single;
+  int empty;  // the last end before the first: where the first row begins
+  float weight;
+  const float* values;  // x log2 x of small counts
+};
+
+// x log2 x of a count that is given as an offset in bytes.
+__device__ __forceinline__ float tabled(const Own& own, int offset) {
+  return *(const float*)((const char*)own.values + offset);
+}
+
+// Add that of the counts from four starts. WITHIN a chunk an end may be before a start, and unused.
+template <bool WITHIN>
+__device__ __forceinline__ void add_tabled(float w[4], const Own& own, int4 from, int at) {
+  w[0] += tabled(own, WITHIN ? max(at - from.x, 0) : at - from.x);
+  w[1] += tabled(own, WITHIN ? max(at - from.y, 0) : at - from.y);
+  w[2] += tabled(own, WITHIN ? max(at - from.z, 0) : at - from.z);
+  w[3] += tabled(own, WITHIN ? max(at - from.w, 0) : at - from.w);
+}
+
+// A lane's share of a row of counts, cumulated along the ends; the ends before the first are empty.
+struct Ends {
+  static constexpr int COUNT = (KEPT + 31) / 32;
+  int at[COUNT];
+
+  __device__ __forceinline__ void store(float* row, int i, float value) const {
+    if (32 * i + 32 <= KEPT || threadIdx.x < KEPT % 32) row[32 * i + threadIdx.x] = value;
+  }
+};
+
+// An integer below 2^23, divided by 2^exponent.
+__device__ __forceinline__ float scaled(int count, int exponent) {
+  const int bits = 0x4b000000 - (exponent << 23);
+  return __int_as_float(count | bits) - __int_as_float(bits);
+}
+
+// The rows of a step's counts, from those of the table. The last end is the last of the master.
+__device__ __forceinline__ void lay(float* counts, const int* table, const int* edges, int pairs,
+                                    int single, int rows, int cell, int total) {
+  Ends ends;
+  int before[Ends::COUNT] = {};
 #pragma unroll
-    for (int i = 0; i < (KEPT + 31) / 32; i++) {
-      int t = min(max(32 * i + (int)threadIdx.x + 1 + rows - KEPT, 0), rows);
-      own[i] = table[high * stride + t] - table[low * stride + t];
+  for (int i = 0; i < Ends::COUNT; i++)
+    ends.at[i] = min(max(32 * i + (int)threadIdx.x + 1 + rows - KEPT, 0), rows);
+  const int* last = table + edges[2 * pairs + single];
+#pragma unroll
+  for (int i = 0; i < Ends::COUNT; i++) ends.store(counts, i, scaled(last[ends.at[i]], total));
+  for (int j = 0; j < pairs; j++, edges += 2) {
+    const int *one = table + edges[1], *other = table + edges[2];
+#pragma unroll
+    for (int i = 0; i < Ends::COUNT; i++) {
+      int now = one[ends.at[i]], next = other[ends.at[i]];
+      ends.store(counts + ROW, i, scaled(now - before[i], cell));
+      ends.store(counts + 2 * ROW, i, __int_as_float(4 * (next - now)));
+      before[i] = next;
     }
+    counts += 2 * ROW;
+  }
+  for (int j = 0; j < single; j++) {
+    const int* one = table + *++edges;
+    counts += ROW;
 #pragma unroll
-    for (int i = 0; i < (KEPT + 31) / 32; i++)
-      if (32 * i + threadIdx.x < KEPT)
-        counts[j * ROW + 32 * i + threadIdx.x] = as_float(own[i]) * scale;
+    for (int i = 0; i < Ends::COUNT; i++) {
+      int now = one[ends.at[i]];
+      ends.store(counts, i, scaled(now - before[i], cell));
+      before[i] = now;
+    }
   }
 }
 
-// w(s, t) for four starts s and several ends t, 32 apart: the sum over every column or over every
-// second one. The first column is weighted.
-template <int EVERY, int AT_ONCE>
-__device__ __forceinline__ void weigh(float w[AT_ONCE][4], const float* row, int columns, int start,
-                                      int end, float weight) {
-  float4 from = *(const float4*)(row + start);
-  float whole[4 * AT_ONCE] = {};
+// Add x log2 x of a column to the sums of four starts.
+__device__ __forceinline__ void add_column(float w[4], float4 from, float at) {
+  w[0] = add_f(w[0], at - from.x), w[1] = add_f(w[1], at - from.y);
+  w[2] = add_f(w[2], at - from.z), w[3] = add_f(w[3], at - from.w);
+}
+
+// w(s, t) for four starts s and several ends t, 32 apart: the sum over all columns.
+template <int COUNT, bool WITHIN>
+__device__ __forceinline__ void weigh(float w[COUNT][4], const Own& own, int start, int end) {
+  const float *low = own.counts + start, *high = own.counts + end;
+  float4 from = *(const float4*)low;
+  float whole[4 * COUNT] = {};
 #pragma unroll
-  for (int i = 0; i < AT_ONCE; i++) {
-    float at = row[end + 32 * i];
-    w[i][0] = weight * f(at - from.x), w[i][1] = weight * f(at - from.y);
-    w[i][2] = weight * f(at - from.z), w[i][3] = weight * f(at - from.w);
+  for (int i = 0; i < COUNT; i++) {
+    float at = high[32 * i];
+    w[i][0] = own.weight * f(at - from.x), w[i][1] = own.weight * f(at - from.y);
+    w[i][2] = own.weight * f(at - from.z), w[i][3] = own.weight * f(at - from.w);
   }
-#pragma unroll(3 - AT_ONCE)
-  for (int j = EVERY; j <= columns; j += EVERY) {
-    row += EVERY * ROW;
-    from = *(const float4*)(row + start);
+#pragma unroll(UNROLL)
+  for (int j = 1; j <= own.pairs; j++) {
+    from = *(const float4*)(low + ROW);
+    const int4 below = *(const int4*)(low + 2 * ROW);
 #pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) {
-      float at = row[end + 32 * i];
-      w[i][0] = add_f(w[i][0], at - from.x), w[i][1] = add_f(w[i][1], at - from.y);
-      w[i][2] = add_f(w[i][2], at - from.z), w[i][3] = add_f(w[i][3], at - from.w);
+    for (int i = 0; i < COUNT; i++) {
+      add_column(w[i], from, high[ROW + 32 * i]);
+      add_tabled<WITHIN>(w[i], own, below, *(const int*)(high + 2 * ROW + 32 * i));
     }
+    low += 2 * ROW, high += 2 * ROW;
+    if (PARTIAL(2 * j)) {
+#pragma unroll
+      for (int i = 0; i < 4 * COUNT; i++) whole[i] += (&w[0][0])[i], (&w[0][0])[i] = 0.0f;
+    }
+  }
+#pragma unroll(SINGLES)
+  for (int j = 1; j <= own.single; j++) {
+    low += ROW, high += ROW;
+    from = *(const float4*)low;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) add_column(w[i], from, high[32 * i]);
     if (PARTIAL(j)) {
 #pragma unroll
-      for (int i = 0; i < 4 * AT_ONCE; i++) whole[i] += (&w[0][0])[i], (&w[0][0])[i] = 0.0f;
+      for (int i = 0; i < 4 * COUNT; i++) whole[i] += (&w[0][0])[i], (&w[0][0])[i] = 0.0f;
     }
   }
   if (LONG) {
 #pragma unroll
-    for (int i = 0; i < 4 * AT_ONCE; i++) (&w[0][0])[i] += whole[i];
+    for (int i = 0; i < 4 * COUNT; i++) (&w[0][0])[i] += whole[i];
   }
 }
 
-typedef float Best[KM][CHUNKS];  // [k - 1, chunk of ends]
+// The largest sums found so far, of 1 .. KM - 1 rows, for the lane's end in the chunk at hand and
+// in later ones; and of KM rows, for the last chunk only.
+struct Best {
+  float of[KM - 1][CHUNKS], last;
+};
 
-// A lane's end in a chunk; the very first ends may be missing, since none is used.
-__device__ __forceinline__ int end_of(int chunk, int lane) {
-  return chunk == 0 ? max(lane, ENDS - KEPT) : 32 * chunk + lane;
+// Try a start for all ends of a chunk.
+__device__ __forceinline__ void extend(Best& best, const float a[KM - 1][4], float w, int i, int d,
+                                       bool last) {
+#pragma unroll
+  for (int k = 1; k < KM - 1; k++) best.of[k][d] = fmaxf(best.of[k][d], a[k - 1][i] + w);
+  if (last) best.last = fmaxf(best.last, a[KM - 2][i] + w);
 }
 
-// Try a start for all ends of a chunk; with KM rows only the last end matters.
-__device__ __forceinline__ void extend(Best& best, const float a[KM - 1][4], float w, int i,
-                                       int chunk) {
-#pragma unroll
-  for (int k = 1; k < KM; k++)
-    if (k < KM - 1 || chunk == CHUNKS - 1)
-      best[k][chunk] = fmaxf(best[k][chunk], a[k - 1][i] + w);
+// Begin the first row where the last empty end is one of four starts.
+__device__ __forceinline__ void begin_first(Best& best, const float w[4], int d, int start) {
+  if (start >= 0) best.of[0][d] = start < 2 ? start ? w[1] : w[0] : start < 3 ? w[2] : w[3];
 }
 
-// Try four starts for the ends of their own chunk: each may end where the next one begins. In the
-// second half of a chunk, half of the lanes have no end, and take every second column instead.
-__device__ __forceinline__ void within(Best& best, float a[KM - 1][4], const float* counts,
-                                       int columns, int chunk, int begin, float weight) {
-  const int lane = threadIdx.x, first = 32 * chunk, end = end_of(chunk, lane);
-  float w[1][4];
-  if (begin < 16) {
-    weigh<1, 1>(w, counts, columns, first + begin, end, weight);
-  } else {
-    const bool upper = lane >= 16;
-    weigh<2, 1>(w, counts + upper * ROW, columns, first + begin, first + (lane | 16),
-                upper ? 1.0f : weight);
+// Try four starts for the ends of later chunks.
+template <int COUNT>
+__device__ __forceinline__ void beyond(Best& best, const float a[KM - 1][4], const Own& own,
+                                       int start, int chunk, int d) {
+  float w[COUNT][4];
+  weigh<COUNT, false>(w, own, start, 32 * (chunk + d) + threadIdx.x);
 #pragma unroll
-    for (int i = 0; i < 4; i++) w[0][i] += __shfl_xor_sync(ALL, w[0][i], 16);
-  }
+  for (int e = 0; e < COUNT; e++) {
+    begin_first(best, w[e], d + e, own.empty - start);
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-#pragma unroll
-    for (int k = 0; k < KM - 1; k++) a[k][i] = __shfl_sync(ALL, best[k][chunk], begin + i);
-    extend(best, a, lane > begin + i ? w[0][i] : NEVER, i, chunk);
+    for (int i = 0; i < 4; i++) extend(best, a, w[e][i], i, d + e, chunk + d + e == CHUNKS - 1);
   }
 }
 
-// Try four starts for the ends of several later chunks.
-template <int AT_ONCE>
-__device__ __forceinline__ void beyond(Best& best, const float a[KM - 1][4], const float* counts,
-                                       int columns, int start, int chunk, float weight) {
-  float w[AT_ONCE][4];
-  weigh<1, AT_ONCE>(w, counts, columns, start, 32 * chunk + threadIdx.x, weight);
-#pragma unroll
-  for (int d = 0; d < AT_ONCE; d++)
-#pragma unroll
-    for (int i = 0; i < 4; i++) extend(best, a, w[d][i], i, chunk + d);
-}
+// Of the last twelve starts of a chunk few ends are left: 12, 8 and 4 for four starts each. Lanes
+// that have no end while other starts are tried compute their sums beforehand and store them. This
+// is where: `left` is the number of starts from the first of the four to the end of the chunk.
+#define STASH 96
+__device__ __forceinline__ int place_of(int left) { return 24 - left * (left + 4) / 8; }
 
-// The largest sums of 1 .. KM rows, in the last lane of the last chunk.
-__device__ __forceinline__ void programme(Best& best, const float* table, int columns, int rows,
-                                          float weight) {
-  const float* counts = table - (ENDS - KEPT);
+// Try the starts of a chunk, four at a time: each may end where the next one begins.
+__device__ __forceinline__ void search_chunk(Best& best, const Own& own, float* stash, int chunk) {
+  const int lane = threadIdx.x, first = max(own.empty - 32 * chunk, 0) & ~3;
+  const bool apart = first > 4;  // the sums of the last twelve starts are computed by themselves
+  for (int begin = first - 4 * apart; begin < 32; begin += 4) {
+    const bool before = begin < first;
+    float w[1][4], a[KM - 1][4];
+    if (begin < 20 || before) {
+      const int spare = before ? 24 : apart || begin > 12 ? 0 : begin;
+      int start = begin, end = lane, place = lane;
+      if (before) {
+        start = lane < 12 ? 20 : lane < 20 ? 24 : 28;
+        end = min(lane + (lane < 12 ? 20 : lane < 20 ? 12 : 8), 31);
+      } else if (lane < spare) {
+        start = 32 - begin, end += start, place += place_of(begin);
+      }
+      weigh<1, true>(w, own, 32 * chunk + start, max(32 * chunk + end, ENDS - KEPT));
+      if (lane < spare) {
 #pragma unroll
-  for (int c = 0; c < CHUNKS; c++) {
-    best[0][c] = weight * f(counts[end_of(c, threadIdx.x)]);
+        for (int i = 0; i < 4; i++) stash[24 * i + place] = w[0][i];
+      }
+      __syncwarp();
+      if (before) continue;
+    } else {
+      const int place = place_of(32 - begin) + max(lane - begin, 0);
 #pragma unroll
-    for (int k = 1; k < KM; k++) best[k][c] = NEVER;
-  }
-  float whole[CHUNKS] = {};
-  for (int j = 1; j <= columns; j++)
-#pragma unroll
-    for (int c = 0; c < CHUNKS; c++) {
-      best[0][c] = add_f(best[0][c], counts[j * ROW + end_of(c, threadIdx.x)]);
-      if (PARTIAL(j)) whole[c] += best[0][c], best[0][c] = 0.0f;
+      for (int i = 0; i < 4; i++) w[0][i] = stash[24 * i + place];
     }
-  if (LONG) {
+    const int start = 32 * chunk + begin;
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c++) best[0][c] += whole[c];
-  }
+    for (int i = 0; i < 4; i++) w[0][i] = lane > begin + i ? w[0][i] : NEVER;
+    begin_first(best, w[0], 0, own.empty - start);
 #pragma unroll
-  for (int c = 0; c < CHUNKS; c++) {
-    for (int begin = 0; begin < 32; begin += 4) {
-      int start = 32 * c + begin;
-      if (start + 4 <= ENDS - rows) continue;  // still empty
-      float a[KM - 1][4];
-      within(best, a, counts, columns, c, begin, weight);
+    for (int i = 0; i < 4; i++) {
 #pragma unroll
-      for (int d = c + 1; d < CHUNKS; d += 2)  // two at a time, if registers suffice
-        if (TWO && d + 1 < CHUNKS) {
-          beyond<2>(best, a, counts, columns, start, d, weight);
-        } else {
-          beyond<1>(best, a, counts, columns, start, d, weight);
-          if (d + 1 < CHUNKS) beyond<1>(best, a, counts, columns, start, d + 1, weight);
-        }
+      for (int k = 0; k < KM - 1; k++) a[k][i] = __shfl_sync(ALL, best.of[k][0], begin + i);
+      extend(best, a, w[0][i], i, 0, chunk == CHUNKS - 1);
     }
+#pragma unroll
+    for (int d = 1; d < CHUNKS; d += 2)
+      if (d + 1 < CHUNKS && chunk + d + 1 < CHUNKS)
+        beyond<2>(best, a, own, start, chunk, d);
+      else if (chunk + d < CHUNKS)
+        beyond<1>(best, a, own, start, chunk, d);
+  }
+}
+
+// The largest sums of 1 .. KM rows, in the last lane.
+__device__ __forceinline__ void programme(Best& best, const Own& own, float* stash) {
+#pragma unroll
+  for (int c = 0; c < CHUNKS; c++)
+#pragma unroll
+    for (int k = 0; k < KM - 1; k++) best.of[k][c] = NEVER;
+  best.last = NEVER;
+#pragma unroll 1
+  for (int chunk = 0;;) {
+    search_chunk(best, own, stash, chunk);
+    if (++chunk == CHUNKS) break;
+#pragma unroll
+    for (int c = 0; c + 1 < CHUNKS; c++)
+#pragma unroll
+      for (int k = 0; k < KM - 1; k++) best.of[k][c] = best.of[k][c + 1];
   }
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    search(TASK, int table_words, int edge_words, int place_words, int most_rows) {
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+    search(TASK, int cells, int table_words, int edge_words, int place_words, int most_rows) {
   extern __shared__ int shared[];
   const int lane = threadIdx.x, warp = threadIdx.y, tid = warp * 32 + lane;
   const long long pair = blockIdx.x >> 1;
   const int turn = blockIdx.x & 1, g = group;
   const Task task = TASK_GIVEN;
   const Axes fixed = turn ? *right : *left, free = turn ? *left : *right;
-  const int2 both = pairs[pair % given];
-  const int* order = shuffled ? shuffled + pair / given * n : nullptr;
+  const long long repeat = shuffled ? pair / given : 0;
+  const int2 both = pairs[pair - repeat * given];
+  const int* order = shuffled ? shuffled + repeat * n : nullptr;
   const long long u = turn ? both.y : both.x, v = turn ? both.x : both.y;
   const int rows = free.master_sizes[v * groups + g];
   if (rows == 1) return;
   int parts = fixed.sizes[u * groups + g];
   const int* offsets = fixed.offsets + u * (steps + 1);
   const int stride = (rows + 1) | 1, begin = offsets[first];
-  const int own_edges = offsets[last] - begin;
+  const int edge_count = offsets[last] - begin;
 
-  int *table = shared, *edges = table + table_words, *place = edges + edge_words;
-  for (int i = tid; i < own_edges; i += 32 * WARPS) edges[i] = fixed.edges[u * fixed.width + begin + i];
+  float* values = (float*)shared;
+  int *table = shared + cells, *edges = table + table_words, *place = edges + edge_words;
+  const int* own_edges = fixed.edges + u * fixed.width + begin;
+  for (int i = tid; i < edge_count; i += 32 * WARPS) edges[i] = own_edges[i] * (SPLIT ? 1 : stride);
   if (SPLIT) {
     __syncthreads();
-    parts = number_parts(place, edges, own_edges, parts);
-    for (int i = tid; i < own_edges; i += 32 * WARPS) edges[i] = place[edges[i]];
+    parts = number_parts(place, edges, edge_count, parts);
+    for (int i = tid; i < edge_count; i += 32 * WARPS) edges[i] = place[edges[i]] * stride;
   }
-  for (int i = tid; i < (parts + 1) * stride; i += 32 * WARPS) table[i] = 0;
+  for (int i = tid; 4 * i < (parts + 1) * stride; i += 32 * WARPS) ((int4*)table)[i] = {0, 0, 0, 0};
   __syncthreads();
-  const PART* column = fixed.parts + (u * groups + g) * n;
-  const PART* row = free.master_parts + (v * groups + g) * n;
-  for (int i = tid; i < n; i += 8 * 32 * WARPS) {  // so that eight loads overlap
-    int c[8], r[8];
+  const PART* column = fixed.parts + (u * groups + g) * width_of(n);
+  const PART* row = free.master_parts + (v * groups + g) * width_of(n);
+  for (int i = 8 * tid; i < n; i += 8 * 32 * WARPS) {
+    Eight c = *(const Eight*)(column + i), r = *(const Eight*)(row + i);
+    if (order) {
+      const PART* parts_of = turn ? column : row;
 #pragma unroll
-    for (int e = 0; e < 8; e++) {
-      int record = min(i + e * 32 * WARPS, n - 1);
-      int moved = order ? __ldg(order + record) : record;
-      c[e] = __ldg(column + (turn ? moved : record));
-      r[e] = __ldg(row + (turn ? record : moved));
+      for (int e = 0; e < 8; e++) {
+        const int moved = parts_of[order[min(i + e, n - 1)]];
+        if (turn) c.of[e] = moved; else r.of[e] = moved;
+      }
     }
 #pragma unroll
     for (int e = 0; e < 8; e++)
-      if (i + e * 32 * WARPS < n)
-        atomicAdd(table + ((SPLIT ? place[c[e]] : c[e]) + 1) * stride + r[e] + 1, 1);
+      if (i + e < n)
+        atomicAdd(table + ((SPLIT ? place[c.of[e]] : c.of[e]) + 1) * stride + r.of[e] + 1, 1);
   }
   __syncthreads();
   for (int i = tid + 1; i <= parts; i += 32 * WARPS) cumulate(table + i * stride + 1, rows, 1);
@@ -381,39 +484,55 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
   float rows_entropy = 0.0f;
   for (int t = 1 + lane; t <= rows; t += 32) {
     const int* all = table + parts * stride + t;
-    rows_entropy += surprise((float)(all[0] - all[-1]), n);
+    const float share = (float)(all[0] - all[-1]) / n;
+    rows_entropy -= f(share);
   }
-  rows_entropy = fminf(sum_of(rows_entropy) / n, log2f((float)KM));
+  rows_entropy = fminf(sum_of(rows_entropy), log2_fast((float)KM));
+  const int middle = (first + last) / 2, typical = offsets[middle + 1] - offsets[middle] - 1;
+  const int total = exponent(n, rows_entropy);
+  const int cell = exponent(n, log2_fast((float)typical) + rows_entropy);
+  for (int i = tid; i < cells; i += 32 * WARPS) values[i] = f(i * power(-cell));
+  __syncthreads();
+#if KM > 2
+  float* counts = (float*)(place + place_words) + warp * (most_rows * ROW + STASH);
+#endif
+  float score = 0.0f;
   for (int step = first + warp; step < last; step += WARPS) {
     const int* own = edges + offsets[step] - begin;
     const int columns = offsets[step + 1] - offsets[step] - 1;
     const int column_bits = bits_of(columns);
-    float rest = 0.0f;
-    for (int j = lane; j < columns; j += 32)
-      rest += surprise((float)(table[own[j + 1] * stride + rows] - table[own[j] * stride + rows]),
-                       n * power(-column_bits));
+    float rest = 0.0f, most = 0.0f;
+    for (int j = lane; j < columns; j += 32) {
+      const float size = table[own[j + 1] + rows] - table[own[j] + rows];
+      rest += surprise(size, n * power(-column_bits));
+      most = fmaxf(most, size);
+    }
     rest = sum_of(rest) / n;
-    const int cell = exponent(n, column_bits + rest + rows_entropy);
-    const int total = exponent(n, rows_entropy);
+    const bool small = largest_of(most) < cells;
     const Constant known = constant(n, column_bits, rest, cell, total);
 #if KM == 2
-    float best = known.bits(best_of_two(table, stride, own, columns, rows, n, cell, total));
-    if (lane == 0) keep(scores, bits, pair, turn, step, 2, best, task);
+    const float best = small ? best_of_two<true>(values, table, own, columns, rows, n, cell, total)
+                             : best_of_two<false>(values, table, own, columns, rows, n, cell, total);
+    if (lane == 31) score = fmaxf(score, keep(bits, pair, turn, step, 2, known.bits(best), task));
 #else
-    float* counts = (float*)(place + place_words) + warp * most_rows * ROW;
+    const int share = small ? columns / 2 : 0, single = columns - 2 * share;
     __syncwarp();
-    lay(counts, table, stride, own, columns, rows, cell, total);
+    lay(counts, table, own, share, single, rows, cell, total);
     __syncwarp();
+    const Own search = {counts - (ENDS - KEPT), share, single, ENDS - rows - 1,
+                        -power(total - cell), values};
     Best best;
-    programme(best, counts, columns, rows, -power(total - cell));
-    float most = NEVER;
+    programme(best, search, counts + most_rows * ROW);
+    float largest = NEVER;
 #pragma unroll
     for (int k = 2; k <= KM; k++) {  // more rows than the master has do not add information
-      most = fmaxf(most, best[k - 1][CHUNKS - 1]);
-      if (lane == 31) keep(scores, bits, pair, turn, step, k, known.bits(most), task);
+      largest = fmaxf(largest, k < KM ? best.of[k - 1][0] : best.last);
+      if (lane == 31)
+        score = fmaxf(score, keep(bits, pair, turn, step, k, known.bits(largest), task));
     }
 #endif
   }
+  if (lane == 31) raise(scores, pair, score);
 }
 #else
 
@@ -483,7 +602,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int* edges = fixed.edges + u * fixed.width + offsets[0];
     const int columns = offsets[1] - offsets[0] - 1, km = k_max[step];
     __syncthreads();
-    count_long(counts, fixed.parts + (u * groups + g) * n, free.master_parts + (v * groups + g) * n,
+    count_long(counts, fixed.parts + (u * groups + g) * width_of(n),
+               free.master_parts + (v * groups + g) * width_of(n),
                order, turn, edges, columns, rows, n);
     const int column_bits = bits_of(columns);
     double sum = 0.0;  // of many columns, one after the other
@@ -526,7 +646,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         for (int s = 1; s < rows; s++) best[width + rows] = fmaxf(best[width + rows], best[width + s]);
       for (int k = 2; k <= km; k++) {
         most = fmaxf(most, best[(k - 1) * width + rows]);
-        keep(scores, bits, pair, turn, step, k, known.bits(most), task);
+        raise(scores, pair, keep(bits, pair, turn, step, k, known.bits(most), task));
       }
     }
   }
