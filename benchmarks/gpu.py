@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -84,32 +86,44 @@ def column(rng, base, kind):
 
 
 def agreement():
-    """Random pairs with ties, constants and n from 4 to 10,000, against the CPU."""
-    rng, found = np.random.default_rng(19), {"pairs": 0, "mic": 0.0, "entry": 0.0, "exact": 0}
+    """Random pairs with ties, constants and n from 4 to 100,000, against the CPU.
+
+    Each size has kernels of its own, so that several processes compile and compare.
+    """
     sizes = [*range(4, 16), 20, 33, 50, 64, 100, 128, 200, 250, 400, 700, 1000, 2000, 4381, 10000]
-    for n in (*sizes, 30_000, 100_000):
-        m = 30 if n <= 2000 else 12 if n <= 10_000 else 8
-        base = rng.normal(size=n)
-        x = np.stack([column(rng, base, KINDS[i % len(KINDS)]) for i in range(m)], axis=1)
-        ours, theirs = dpmic.pairwise(x, tic=True, device="cuda"), dpmic.pairwise(x, tic=True)
-        entries = sum(step.rows - 1 for step in steps(Limits(max(n**0.6, 4), 15, "reshef")))
-        fast = dpmic.pairwise(x, device="cuda")
-        exact = dpmic.pairwise(x, device="cuda", exact=True)
-        strongest = dpmic.pairwise(x, device="cuda", exact=10)
-        assert strongest.top(10) == exact.top(10)
-        found["pairs"] += theirs.mic.size
-        worst = max(np.abs(own.mic - theirs.mic).max() for own in (ours, fast))
-        found["mic"] = max(found["mic"], float(worst))
-        mean = np.abs(ours.tic - theirs.tic).max() / (2 * entries)
-        found["entry"] = max(found["entry"], float(mean))
-        found["exact"] += int(np.count_nonzero(exact.mic != dpmic.pairwise(x).mic))
-        print(n, f"{worst:.1e}", flush=True)
+    sizes += [30_000, 100_000]
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        found = list(pool.map(compared, reversed(sizes)))
+    upto = [own for own in found if own["n"] <= 10_000]
     return {
-        "pairs": found["pairs"],
-        "largest difference of MIC": found["mic"],
-        "largest mean difference of an entry, by TIC": found["entry"],
-        "pairs that exact=True has with other bits": found["exact"],
+        "pairs": sum(own["pairs"] for own in found),
+        "largest difference of MIC, n up to 10,000": max(own["mic"] for own in upto),
+        "largest difference of MIC": max(own["mic"] for own in found),
+        "largest mean difference of an entry, by TIC": max(own["entry"] for own in found),
+        "pairs that exact=True has with other bits": sum(own["exact"] for own in found),
     }
+
+
+def compared(n):
+    """Compare all that a GPU scores of one table with the CPU."""
+    rng, m = np.random.default_rng((19, n)), 30 if n <= 2000 else 12 if n <= 10_000 else 8
+    base = rng.normal(size=n)
+    x = np.stack([column(rng, base, KINDS[i % len(KINDS)]) for i in range(m)], axis=1)
+    ours, theirs = dpmic.pairwise(x, tic=True, device="cuda"), dpmic.pairwise(x, tic=True)
+    entries = sum(step.rows - 1 for step in steps(Limits(max(n**0.6, 4), 15, "reshef")))
+    fast = dpmic.pairwise(x, device="cuda")
+    exact = dpmic.pairwise(x, device="cuda", exact=True)
+    strongest = dpmic.pairwise(x, device="cuda", exact=10)
+    assert strongest.top(10) == exact.top(10)
+    found = {
+        "n": n,
+        "pairs": theirs.mic.size,
+        "mic": float(max(np.abs(own.mic - theirs.mic).max() for own in (ours, fast))),
+        "entry": float(np.abs(ours.tic - theirs.tic).max() / (2 * entries)),
+        "exact": int(np.count_nonzero(exact.mic != dpmic.pairwise(x).mic)),
+    }
+    print(found, flush=True)
+    return found
 
 
 def pvalues(permutations=199, seed=1):
@@ -225,24 +239,34 @@ def killed(folder):
 
 def sanitizer():
     """Return what compute-sanitizer says, by tool."""
-    program, said = shutil.which("compute-sanitizer"), {}
+    program, running = shutil.which("compute-sanitizer"), {}
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck") if program else ():
         command = [program, "--tool", tool, sys.executable, "-c", CHECKED]
-        done = subprocess.run(command, capture_output=True, text=True)
-        lines = [line for line in done.stdout.splitlines() if line.startswith("=====")]
-        said[tool] = lines[-1].strip("= ") if lines else f"exit {done.returncode}"
-        print(tool, said[tool], flush=True)
-    return said
+        running[tool] = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return {tool: last_word(process) for tool, process in running.items()}
 
 
-def everything(columns):
-    facts = machine()
-    found = {"machine": facts, "agreement": agreement(), "p-values": pvalues()}
-    found["rows"] = speed(facts)
-    with tempfile.TemporaryDirectory() as folder:
-        found["killed and taken up"] = killed(folder)
-        found["large table"] = large(columns, folder)
-    return {**found, "compute-sanitizer": sanitizer()}
+def last_word(process, seconds=400):
+    """Return the last line that compute-sanitizer writes."""
+    try:
+        said = process.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return f"not finished after {seconds} s"
+    lines = [line for line in said.splitlines() if line.startswith("=====")]
+    return lines[-1].strip("= ") if lines else f"exit {process.returncode}"
+
+
+def sections(columns, folder):
+    """Return what is measured, in this order; each section is saved when it is done."""
+    return {
+        "agreement": agreement,
+        "p-values": pvalues,
+        "rows": lambda: speed(machine()),
+        "killed and taken up": lambda: killed(folder),
+        "large table": lambda: large(columns, folder),
+        "compute-sanitizer": sanitizer,
+    }
 
 
 class Instant:
@@ -286,10 +310,18 @@ def main():
     parser.add_argument("--columns", type=int, default=20_000)
     parser.add_argument("--host", action="store_true")
     given = parser.parse_args()
-    found = host(given.columns) if given.host else everything(given.columns)
-    name = f"{given.machine}-host" if given.host else given.machine
-    RESULTS.joinpath(f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found, indent=1))
+    file = RESULTS / (f"{given.machine}-host.json" if given.host else f"{given.machine}.json")
+    if given.host:
+        found = host(given.columns)
+        file.write_text(json.dumps(found, indent=1) + "\n")
+        return
+    found = {"machine": machine()}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, measured in sections(given.columns, folder).items():
+            begun = time.perf_counter()
+            found[name] = measured()
+            print(f"{name}: {time.perf_counter() - begun:.0f} s", found[name], flush=True)
+            file.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

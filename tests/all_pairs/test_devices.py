@@ -361,11 +361,11 @@ def test_auto_does_not_mix_devices_in_a_file(gpu, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("n", "B", "columns"),
     [
-        (250, None, 1024),  # few enough to list the pairs
-        (1000, None, 785),  # half a second
-        (4381, None, 289),
-        (10**4, None, 168),
-        (10**5, None, 22),  # a gigabyte of parts
+        (250, None, 512),  # few enough to list the pairs
+        (1000, None, 425),  # a tenth of a second
+        (4381, None, 157),
+        (10**4, None, 91),
+        (10**5, None, 19),
         (10**6, None, 1),
         (2**23, 9, 4),
         (2**23 + 1, 9, 0),  # not every count is a float32

@@ -7,10 +7,12 @@ CuPy caches what was compiled.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,6 +79,7 @@ class Sizes:
     split: bool = False
     long: bool = False
     blocks: int = 1
+    unroll: int = 1
     small: int = 0  # words of shared memory, like the others
     table: int = 0
     edges: int = 0
@@ -91,11 +94,18 @@ class Sizes:
         return 4 * (self.small + self.table + self.edges + self.place + own)
 
     @property
+    def kernel(self) -> str:
+        """The name of the kernel."""
+        return "search" if self.chunks else "search_long"
+
+    @property
     def options(self) -> tuple[str, ...]:
         """Compiler options."""
+        if not self.chunks:
+            return ()
         constants = {"KM": self.k_max, "CHUNKS": self.chunks, "KEPT": self.kept}
         constants |= {"WARPS": self.warps, "SPLIT": int(self.split), "LONG": int(self.long)}
-        constants |= {"BLOCKS": self.blocks}
+        constants |= {"BLOCKS": self.blocks, "UNROLL": self.unroll}
         return tuple(f"-D{name}={value}" for name, value in constants.items())
 
 
@@ -118,9 +128,8 @@ def sizes_of(
 
 def _blocks(sizes: Sizes, most: int) -> int:
     """Return how many blocks shared memory holds, so that registers do not hold fewer."""
-    if sizes.k_max == 2:
-        return 1
-    return max(min((most + 1024) // (sizes.shared + 1024), 32 // sizes.warps), 1)
+    warps = 48 if sizes.k_max == 2 else 32  # more would leave too few registers to each
+    return max(min((most + 1024) // (sizes.shared + 1024), warps // sizes.warps), 1)
 
 
 def _split(
@@ -151,6 +160,7 @@ def _sizes(
         -(-len(group) // rounds),
         split,
         max(columns) > LONG,
+        unroll=2 if max(columns) >= 16 else 1,
         small=_fours(min(2 * n // min(columns) + 1, SMALL)),
         table=_fours((counted + 1) * ((rows + 1) | 1)),
         edges=_fours(sum(columns) + len(columns)),
@@ -324,26 +334,35 @@ def _search(
     orders: Any = None,
 ) -> None:
     """Start the search of every group of steps, the longest first."""
-    (starts, k_max), groups = plan, len(plan[0]) - 1
     left, right = _alike(left, right)
+    part, (starts, k_max) = _part(left), plan
+    limits, count = _integers(k_max), len(pairs) * (1 if orders is None else len(orders))
+    planned = list(_planned(left, right, starts, k_max))
+    _compile({(own.kernel, part, *own.options) for _, own, _ in planned})
+    for g, sizes, cells in planned:
+        given = (left.n, len(starts) - 1, len(k_max), g, sizes.first, sizes.last, max(k_max))
+        task = left.header, right.header, pairs, orders, limits, *map(np.int32, given)
+        task += np.int64(count), np.int64(len(pairs)), scores, bits
+        if sizes.chunks:
+            _launch(sizes, count, task, part)
+        else:
+            _launch_long(sizes, count, task, cells, part)
+
+
+def _planned(
+    left: Loaded, right: Loaded, starts: Indices, k_max: Indices
+) -> Iterator[tuple[int, Sizes, int]]:
+    """Yield how each group is searched, and the cells of one step in global memory."""
     columns = np.maximum(left.columns, right.columns)
     parts, heights = np.maximum(left.parts, right.parts), np.maximum(left.rows, right.rows)
-    limits, count = _integers(k_max), len(pairs) * (1 if orders is None else len(orders))
-    for g in reversed(range(groups)):
-        steps = slice(int(starts[g]), int(starts[g + 1]))
-        own, rows, height = columns[steps].tolist(), int(max(k_max[steps])), int(heights[g])
-        if height == 1:
-            continue
-        group = range(steps.start, steps.stop)
-        for sizes in sizes_of(group, rows, int(parts[g]), own, height, left.n, _shared_memory()):
-            given = (left.n, groups, len(k_max), g, sizes.first, sizes.last, max(k_max))
-            task = left.header, right.header, pairs, orders, limits, *map(np.int32, given)
-            task += np.int64(count), np.int64(len(pairs)), scores, bits
-            if sizes.chunks:
-                _launch(sizes, count, task, _part(left))
-            else:
-                cells = (max(own) + 1 + rows) * (height + 1)
-                _launch_long(sizes, count, task, cells, _part(left))
+    for g in reversed(range(len(starts) - 1)):
+        group, height = range(int(starts[g]), int(starts[g + 1])), int(heights[g])
+        own, rows = columns[group.start : group.stop].tolist(), int(max(k_max[group]))
+        cells = (max(own) + 1 + rows) * (height + 1)
+        if height > 1:
+            memory = _shared_memory()
+            for sizes in sizes_of(group, rows, int(parts[g]), own, height, left.n, memory):
+                yield g, sizes, cells
 
 
 def _alike(left: Loaded, right: Loaded) -> tuple[Loaded, Loaded]:
@@ -365,7 +384,7 @@ def _header(arrays: tuple[Any, ...]) -> Any:
 
 
 def _launch(sizes: Sizes, pairs: int, task: tuple[Any, ...], part: str) -> None:
-    kernel = _function("search", part, *sizes.options)
+    kernel = _function(sizes.kernel, part, *sizes.options)
     if sizes.shared > 48 * 1024 and kernel.max_dynamic_shared_size_bytes < sizes.shared:
         kernel.max_dynamic_shared_size_bytes = sizes.shared
     words = map(np.int32, (sizes.small, sizes.table, sizes.edges, sizes.place, sizes.rows))
@@ -377,7 +396,7 @@ def _launch_long(sizes: Sizes, pairs: int, task: tuple[Any, ...], cells: int, pa
     items = 2 * pairs * (sizes.last - sizes.first)
     blocks = max(min(items, 2048, WORKSPACE // (4 * cells)), 1)
     space = _cupy().empty(blocks * cells, np.float32)
-    _function("search_long", part)((blocks,), (128,), (*task, space, np.int64(cells)))
+    _function(sizes.kernel, part)((blocks,), (128,), (*task, space, np.int64(cells)))
 
 
 def _pairs(pairs: Indices) -> Any:
@@ -391,6 +410,20 @@ def _integers(values: Any) -> Any:
 def _part(axes: Loaded) -> str:
     """Return the C type of a part."""
     return "unsigned short" if axes.arrays[0].dtype == np.uint16 else "int"
+
+
+_compiled: set[tuple[str, ...]] = set()
+_compiling = threading.Lock()
+
+
+def _compile(kernels: set[tuple[str, ...]]) -> None:
+    """Compile kernels side by side: each takes a compiler seconds."""
+    with _compiling:
+        missing = kernels - _compiled
+        if len(missing) > 1:
+            with ThreadPool(min(len(missing), os.cpu_count() or 1)) as pool:
+                pool.starmap(_function, missing)
+        _compiled.update(missing)
 
 
 @cache

@@ -8,6 +8,7 @@
 //   WARPS  warps of a block; each searches its own steps
 //   LONG   1 if sums over columns are added in parts, since they would lose digits
 //   BLOCKS the blocks of a multiprocessor: registers must suffice for so many
+//   UNROLL how often the loop over columns is unrolled
 //   SPLIT  1 if a block counts on the cuts of its own steps only, not on those of the group
 //
 // A block has one pair in one orientation. Its warps count the records in (column, master row)
@@ -82,7 +83,7 @@ __device__ __forceinline__ float largest_of(float value) {
 
 // c log2(n / c): summed over the parts of n records, n times their entropy.
 __device__ __forceinline__ float surprise(float c, float n) {
-  return c > 0 ? c * log2f(n / c) : 0.0f;
+  return c > 0 ? c * log2_fast(__fdividef(n, c)) : 0.0f;
 }
 
 // The bits of l equal columns, as an integer. The entropy of columns is the sum of this and of the
@@ -109,10 +110,9 @@ __device__ __forceinline__ Constant constant(int n, int bits, float rest, int ce
   return {power(cell) / n, rest + (bits + cell - total)};
 }
 
-// Keep the information of an entry, if that is asked for; return its score, 0 if it is none.
+// Keep the information of an entry, if that is asked for, and return its score.
 __device__ __forceinline__ float keep(float* bits, long long pair, int turn, int step, int k,
                                       float value, const Task& task) {
-  if (k > task.k_max[step]) return 0.0f;
   if (bits)
     bits[((turn * task.pairs + pair) * task.steps + step) * (task.most + 1) + k] = value;
   return fminf(__fdividef(value, log2_fast((float)k)), 1.0f);
@@ -162,6 +162,11 @@ __device__ int number_parts(int* place, const int* edges, int count, int parts) 
   return place[parts];
 }
 
+// The records of a column, from the cumulated counts.
+__device__ __forceinline__ int records_of(const int* table, const int* edges, int rows) {
+  return table[edges[1] + rows] - table[edges[0] + rows];
+}
+
 // k = 2 needs the sums of both rows for each cut, but no dynamic programme.
 template <bool TABLED>
 __device__ __forceinline__ float best_of_two(const float* values, const int* table,
@@ -191,13 +196,7 @@ __device__ __forceinline__ float best_of_two(const float* values, const int* tab
 }
 
 #if KM > 2
-#ifndef DEEP
-#define DEEP 1
-#endif
-#ifndef DEEP1
-#define DEEP1 1
-#endif
-constexpr int UNROLL = DEEP, SINGLES = DEEP1;
+constexpr int DEEP = UNROLL;  // a pragma knows no macros
 
 // A step as one warp searches it. Its counts are cumulated along the ends: a row of all records,
 // `pairs` times a column as float32 and one as offsets in the table, `single` columns as float32.
@@ -291,7 +290,7 @@ __device__ __forceinline__ void weigh(float w[COUNT][4], const Own& own, int sta
     w[i][0] = own.weight * f(at - from.x), w[i][1] = own.weight * f(at - from.y);
     w[i][2] = own.weight * f(at - from.z), w[i][3] = own.weight * f(at - from.w);
   }
-#pragma unroll(UNROLL)
+#pragma unroll(DEEP)
   for (int j = 1; j <= own.pairs; j++) {
     from = *(const float4*)(low + ROW);
     const int4 below = *(const int4*)(low + 2 * ROW);
@@ -306,7 +305,7 @@ __device__ __forceinline__ void weigh(float w[COUNT][4], const Own& own, int sta
       for (int i = 0; i < 4 * COUNT; i++) whole[i] += (&w[0][0])[i], (&w[0][0])[i] = 0.0f;
     }
   }
-#pragma unroll(SINGLES)
+#pragma unroll 1
   for (int j = 1; j <= own.single; j++) {
     low += ROW, high += ROW;
     from = *(const float4*)low;
@@ -488,9 +487,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     rows_entropy -= f(share);
   }
   rows_entropy = fminf(sum_of(rows_entropy), log2_fast((float)KM));
-  const int middle = (first + last) / 2, typical = offsets[middle + 1] - offsets[middle] - 1;
+  const int middle = (first + last) / 2;  // the other steps have cells of nearly the same size
+  const int* typical = edges + offsets[middle] - begin;
+  float columns_entropy = 0.0f;
+#pragma unroll 1
+  for (int j = lane; j < offsets[middle + 1] - offsets[middle] - 1; j += 32)
+    columns_entropy -= f((float)records_of(table, typical + j, rows) / n);
   const int total = exponent(n, rows_entropy);
-  const int cell = exponent(n, log2_fast((float)typical) + rows_entropy);
+  const int cell = exponent(n, sum_of(columns_entropy) + rows_entropy);
   for (int i = tid; i < cells; i += 32 * WARPS) values[i] = f(i * power(-cell));
   __syncthreads();
 #if KM > 2
@@ -500,10 +504,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
   for (int step = first + warp; step < last; step += WARPS) {
     const int* own = edges + offsets[step] - begin;
     const int columns = offsets[step + 1] - offsets[step] - 1;
-    const int column_bits = bits_of(columns);
+    const int column_bits = bits_of(columns), most_k = k_max[step];
     float rest = 0.0f, most = 0.0f;
+#pragma unroll 1
     for (int j = lane; j < columns; j += 32) {
-      const float size = table[own[j + 1] + rows] - table[own[j] + rows];
+      const float size = records_of(table, own + j, rows);
       rest += surprise(size, n * power(-column_bits));
       most = fmaxf(most, size);
     }
@@ -527,7 +532,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
     for (int k = 2; k <= KM; k++) {  // more rows than the master has do not add information
       largest = fmaxf(largest, k < KM ? best.of[k - 1][0] : best.last);
-      if (lane == 31)
+      if (lane == 31 && k <= most_k)
         score = fmaxf(score, keep(bits, pair, turn, step, k, known.bits(largest), task));
     }
 #endif

@@ -42,7 +42,7 @@ is true. It is measured, not proved: a TIC was off by at most 1.8e-7 for each of
 single entry by 1.9e-6."""
 
 
-TILE_BYTES, TILE_COLUMNS, TILE_TIME = 2**30, 1024, 0.5
+TILE_BYTES, TILE_COLUMNS, TILE_TIME = 2**30, 512, 0.1
 """Of a tile on a GPU: the most bytes of cut columns, the most columns, the target time in seconds.
 Many pairs keep a GPU busy; the first ones wait until the columns of their tile are cut."""
 
@@ -173,7 +173,7 @@ class Gpu:
 
     def seconds(self, lookups: float, counted: float) -> float:
         """Estimate the time per pair."""
-        return lookups * 6e-13 + counted * 2e-12 + 1e-8
+        return lookups * 4e-13 + counted * 2e-12 + 1e-8
 
     def tic_error(self, plan: Steps) -> float:
         """Return by how much a TIC may be off, over all entries of both orientations."""

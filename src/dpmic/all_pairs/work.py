@@ -83,6 +83,25 @@ class Side:
         return seen.hexdigest()
 
 
+class Cuts(Sequence[Any]):
+    """The complete columns of a side, each cut when it is first needed; None for the others.
+
+    So a GPU starts when the columns of its first pairs are cut.
+    """
+
+    def __init__(self, side: Side, cut: Callable[[Variable, Domain | None], Any]) -> None:
+        self._side, self._cut, self._known = side, cut, dict[int, Any]()
+
+    def __len__(self) -> int:
+        return len(self._side.columns)
+
+    def __getitem__(self, i: Any) -> Any:
+        if i not in self._known:
+            own = self._side.columns[i], self._side.domains[i]
+            self._known[i] = self._cut(*own) if self._side.complete[i] else None
+        return self._known[i]
+
+
 class Tile(NamedTuple):
     """Columns of both sides, and the pairs between them that are to be scored."""
 
@@ -130,22 +149,22 @@ class Work:
         return self.method.steps(self.limits)
 
     @cached_property
-    def _axes(self) -> tuple[list[Axis | None], list[Axis | None]]:
-        """The complete columns of both sides, binned once; None for the others."""
-        return self._once(lambda own, domain: self.method.axis(own, self.limits, domain))
+    def _axes(self) -> tuple[Sequence[Axis | None], Sequence[Axis | None]]:
+        """The complete columns of both sides, each binned once; None for the others."""
+        return self._once(self._axis)
 
-    def _once(self, cut: Callable[[Variable, Domain | None], Any]) -> tuple[list[Any], list[Any]]:
+    def _axis(self, own: Variable, domain: Domain | None) -> Axis:
+        return self.method.axis(own, self.limits, domain)
+
+    def _once(
+        self, cut: Callable[[Variable, Domain | None], Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
         """Cut the complete columns of both sides; None for the others."""
-
-        def all_of(side: Side) -> list[Any]:
-            each = zip(side.columns, side.domains, side.complete, strict=True)
-            return [cut(own, domain) if complete else None for own, domain, complete in each]
-
-        left = all_of(self.left)
-        return left, left if self.right is self.left else all_of(self.right)
+        left = Cuts(self.left, cut)
+        return left, left if self.right is self.left else Cuts(self.right, cut)
 
     def _each(
-        self, change: Callable[[Any], Any], sides: tuple[list[Any], list[Any]]
+        self, change: Callable[[Any], Any], sides: tuple[Sequence[Any], Sequence[Any]]
     ) -> tuple[list[Any], list[Any]]:
         """Change what there is of each column, once if both sides are the same table."""
         left = [change(own) for own in sides[0]]
@@ -226,12 +245,14 @@ class Work:
         for part in _parts(i.size, self._seconds):
             yield partial(self._together, (left, right, tested), pairs[part], i[part], j[part])
 
-    def _loaded(self, axes: tuple[list[Any], list[Any]], plan: Steps, side: int, own: range) -> Any:
+    def _loaded(
+        self, axes: tuple[Sequence[Any], Sequence[Any]], plan: Steps, side: int, own: range
+    ) -> Any:
         """Return some columns of a side, cut for a plan, in the device's memory."""
 
         def cut() -> CutAxes:
             kept = np.flatnonzero(_cuttable(self._axes[side], own)) + own.start
-            return CutAxes.of([axes[side][k] for k in kept], plan.layout)
+            return CutAxes.of([axes[side][k] for k in kept.tolist()], plan.layout)
 
         return self.device.loaded((plan, side, own), cut)
 
@@ -247,7 +268,7 @@ class Work:
         return plan is not None and (isinstance(self.device, Gpu) or plan.pooled)
 
     @cached_property
-    def _mass_axes(self) -> tuple[list[Any], list[Any]]:
+    def _mass_axes(self) -> tuple[Sequence[Any], Sequence[Any]]:
         """The complete columns of numbers, cut by mass for tests; None for the others."""
         if self.method.statistic == "mice":  # they are cut already
             return self._each(_by_mass, self._axes)
@@ -344,7 +365,7 @@ class Work:
         return correlations
 
     @cached_property
-    def _standardised(self) -> tuple[list[Any], list[Any]]:
+    def _standardised(self) -> tuple[Sequence[Any], Sequence[Any]]:
         """The complete columns of both sides, prepared for correlations; None for the others."""
         return self._once(lambda own, _: Standardised.of(own))
 
@@ -429,7 +450,7 @@ def _by_mass(axis: Axis | None) -> MassAxis | None:
     return axis if isinstance(axis, MassAxis) else None
 
 
-def _cuttable(axes: list[Axis | None], places: range) -> NDArray[np.bool_]:
+def _cuttable(axes: Sequence[Axis | None], places: range) -> NDArray[np.bool_]:
     """Return which of some columns are complete and numeric."""
     own = (axes[i] for i in places)
     return np.array([not (axis is None or isinstance(axis, NominalAxis)) for axis in own])
