@@ -35,6 +35,7 @@ from dpmic.statistics.grids import steps
 RESULTS = Path(__file__).parent / "results"
 SIZES = ((250, 6000), (1000, 4000), (4381, 1000))
 LOGARITHMS = 16  # a clock, of each multiprocessor
+SANITIZER_SECONDS = 220
 KINDS = ("normal", "sine", "few", "binary", "constant", "rounded", "tails", "spike")
 
 CHILD = """
@@ -237,35 +238,45 @@ def killed(folder):
     return {"columns": 4000, "files that were kept": kept, "equal": bool(equal)}
 
 
-def sanitizer():
-    """Return what compute-sanitizer says, by tool."""
-    program, running = shutil.which("compute-sanitizer"), {}
-    for tool in ("memcheck", "racecheck", "initcheck", "synccheck") if program else ():
-        command = [program, "--tool", tool, sys.executable, "-c", CHECKED]
-        running[tool] = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    return {tool: last_word(process) for tool, process in running.items()}
+def sanitizers():
+    """Start the tools of compute-sanitizer, side by side."""
+    program = shutil.which("compute-sanitizer")
+    tools = ("memcheck", "racecheck", "initcheck", "synccheck") if program else ()
+    return {
+        tool: subprocess.Popen(
+            [program, "--tool", tool, sys.executable, "-c", CHECKED],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for tool in tools
+    }
 
 
-def last_word(process, seconds=400):
-    """Return the last line that compute-sanitizer writes."""
-    try:
-        said = process.communicate(timeout=seconds)[0]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return f"not finished after {seconds} s"
-    lines = [line for line in said.splitlines() if line.startswith("=====")]
-    return lines[-1].strip("= ") if lines else f"exit {process.returncode}"
+def last_words(running, until):
+    """Return the last line that each tool writes, if it has finished by then."""
+    found = {}
+    for tool, process in running.items():
+        try:
+            said = process.communicate(timeout=max(until - time.monotonic(), 1))[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            found[tool] = "not finished"
+            continue
+        lines = [line for line in said.splitlines() if line.startswith("=====")]
+        found[tool] = lines[-1].strip("= ") if lines else f"exit {process.returncode}"
+    return found
 
 
 def sections(columns, folder):
     """Return what is measured, in this order; each section is saved when it is done."""
+    running, until = sanitizers(), time.monotonic() + SANITIZER_SECONDS
     return {
         "agreement": agreement,
         "p-values": pvalues,
+        "compute-sanitizer": lambda: last_words(running, until),
         "rows": lambda: speed(machine()),
         "killed and taken up": lambda: killed(folder),
         "large table": lambda: large(columns, folder),
-        "compute-sanitizer": sanitizer,
     }
 
 

@@ -362,10 +362,10 @@ def test_auto_does_not_mix_devices_in_a_file(gpu, monkeypatch, tmp_path):
     ("n", "B", "columns"),
     [
         (250, None, 512),  # few enough to list the pairs
-        (1000, None, 425),  # a tenth of a second
-        (4381, None, 157),
-        (10**4, None, 91),
-        (10**5, None, 19),
+        (1000, None, 512),
+        (4381, None, 222),  # a fifth of a second
+        (10**4, None, 129),
+        (10**5, None, 22),  # a gigabyte of parts
         (10**6, None, 1),
         (2**23, 9, 4),
         (2**23 + 1, 9, 0),  # not every count is a float32

@@ -228,7 +228,7 @@ struct Ends {
   int at[COUNT];
 
   __device__ __forceinline__ void store(float* row, int i, float value) const {
-    if (32 * i + 32 <= KEPT || threadIdx.x < KEPT % 32) row[32 * i + threadIdx.x] = value;
+    if (32 * i + 32 <= KEPT || (int)threadIdx.x < KEPT - 32 * i) row[32 * i + threadIdx.x] = value;
   }
 };
 
@@ -427,38 +427,14 @@ __device__ __forceinline__ void programme(Best& best, const Own& own, float* sta
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-    search(TASK, int cells, int table_words, int edge_words, int place_words, int most_rows) {
-  extern __shared__ int shared[];
-  const int lane = threadIdx.x, warp = threadIdx.y, tid = warp * 32 + lane;
-  const long long pair = blockIdx.x >> 1;
-  const int turn = blockIdx.x & 1, g = group;
-  const Task task = TASK_GIVEN;
-  const Axes fixed = turn ? *right : *left, free = turn ? *left : *right;
-  const long long repeat = shuffled ? pair / given : 0;
-  const int2 both = pairs[pair - repeat * given];
-  const int* order = shuffled ? shuffled + repeat * n : nullptr;
-  const long long u = turn ? both.y : both.x, v = turn ? both.x : both.y;
-  const int rows = free.master_sizes[v * groups + g];
-  if (rows == 1) return;
-  int parts = fixed.sizes[u * groups + g];
-  const int* offsets = fixed.offsets + u * (steps + 1);
-  const int stride = (rows + 1) | 1, begin = offsets[first];
-  const int edge_count = offsets[last] - begin;
-
-  float* values = (float*)shared;
-  int *table = shared + cells, *edges = table + table_words, *place = edges + edge_words;
-  const int* own_edges = fixed.edges + u * fixed.width + begin;
-  for (int i = tid; i < edge_count; i += 32 * WARPS) edges[i] = own_edges[i] * (SPLIT ? 1 : stride);
-  if (SPLIT) {
-    __syncthreads();
-    parts = number_parts(place, edges, edge_count, parts);
-    for (int i = tid; i < edge_count; i += 32 * WARPS) edges[i] = place[edges[i]] * stride;
-  }
-  for (int i = tid; 4 * i < (parts + 1) * stride; i += 32 * WARPS) ((int4*)table)[i] = {0, 0, 0, 0};
+// Count the records in [part, master row], cumulated along both; row 0 and column 0 are empty.
+__device__ __forceinline__ void count_records(int* table, const int* place, const PART* column,
+                                              const PART* row, const int* order, int turn,
+                                              int parts, int rows, int stride, int n) {
+  const int tid = threadIdx.y * 32 + threadIdx.x;
+  for (int i = tid; 4 * i < (parts + 1) * stride; i += 32 * WARPS)
+    ((int4*)table)[i] = {0, 0, 0, 0};
   __syncthreads();
-  const PART* column = fixed.parts + (u * groups + g) * width_of(n);
-  const PART* row = free.master_parts + (v * groups + g) * width_of(n);
   for (int i = 8 * tid; i < n; i += 8 * 32 * WARPS) {
     Eight c = *(const Eight*)(column + i), r = *(const Eight*)(row + i);
     if (order) {
@@ -479,63 +455,110 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
   __syncthreads();
   for (int t = tid + 1; t <= rows; t += 32 * WARPS) cumulate(table + stride + t, parts, stride);
   __syncthreads();
+}
 
-  float rows_entropy = 0.0f;
-  for (int t = 1 + lane; t <= rows; t += 32) {
-    const int* all = table + parts * stride + t;
-    const float share = (float)(all[0] - all[-1]) / n;
-    rows_entropy -= f(share);
-  }
-  rows_entropy = fminf(sum_of(rows_entropy), log2_fast((float)KM));
-  const int middle = (first + last) / 2;  // the other steps have cells of nearly the same size
-  const int* typical = edges + offsets[middle] - begin;
-  float columns_entropy = 0.0f;
+// The exponents of the powers of 2 by which the records of a cell and of a row are divided.
+struct Scales { int cell, total; };
+
+__device__ __forceinline__ Scales scales_of(const int* table, const int* edges, int columns,
+                                            int rows, int n) {
+  const int* all = table + edges[columns];
+  float by_rows = 0.0f, by_columns = 0.0f;  // entropies
+  for (int t = 1 + threadIdx.x; t <= rows; t += 32) by_rows -= f((float)(all[t] - all[t - 1]) / n);
 #pragma unroll 1
-  for (int j = lane; j < offsets[middle + 1] - offsets[middle] - 1; j += 32)
-    columns_entropy -= f((float)records_of(table, typical + j, rows) / n);
-  const int total = exponent(n, rows_entropy);
-  const int cell = exponent(n, sum_of(columns_entropy) + rows_entropy);
-  for (int i = tid; i < cells; i += 32 * WARPS) values[i] = f(i * power(-cell));
+  for (int j = threadIdx.x; j < columns; j += 32)
+    by_columns -= f((float)records_of(table, edges + j, rows) / n);
+  by_rows = fminf(sum_of(by_rows), log2_fast((float)KM));
+  return {exponent(n, sum_of(by_columns) + by_rows), exponent(n, by_rows)};
+}
+
+// The largest information of a step's entries, in the last lane.
+__device__ __forceinline__ void search_step(float most[KM + 1], const int* table, const int* edges,
+                                            int columns, int rows, int n, Scales scales,
+                                            const float* values, int small, float* own,
+                                            int most_rows) {
+  const int column_bits = bits_of(columns);
+  float rest = 0.0f, size = 0.0f;
+#pragma unroll 1
+  for (int j = threadIdx.x; j < columns; j += 32) {
+    const float records = records_of(table, edges + j, rows);
+    rest += surprise(records, n * power(-column_bits));
+    size = fmaxf(size, records);
+  }
+  const bool tabled = largest_of(size) < small;
+  const Constant known = constant(n, column_bits, sum_of(rest) / n, scales.cell, scales.total);
+#if KM == 2
+  most[2] = known.bits(
+      tabled ? best_of_two<true>(values, table, edges, columns, rows, n, scales.cell, scales.total)
+             : best_of_two<false>(values, table, edges, columns, rows, n, scales.cell, scales.total));
+#else
+  const int pairs = tabled ? columns / 2 : 0, single = columns - 2 * pairs;
+  __syncwarp();
+  lay(own, table, edges, pairs, single, rows, scales.cell, scales.total);
+  __syncwarp();
+  Best best;
+  programme(best,
+            {own - (ENDS - KEPT), pairs, single, ENDS - rows - 1,
+             -power(scales.total - scales.cell), values},
+            own + most_rows * ROW);
+  float largest = NEVER;
+#pragma unroll
+  for (int k = 2; k <= KM; k++) {  // more rows than the master has do not add information
+    largest = fmaxf(largest, k < KM ? best.of[k - 1][0] : best.last);
+    most[k] = known.bits(largest);
+  }
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+    search(TASK, int small, int table_words, int edge_words, int place_words, int most_rows) {
+  extern __shared__ int shared[];
+  const int lane = threadIdx.x, warp = threadIdx.y, tid = warp * 32 + lane;
+  const long long pair = blockIdx.x >> 1, repeat = shuffled ? pair / given : 0;
+  const int turn = blockIdx.x & 1;
+  const Task task = TASK_GIVEN;
+  const Axes fixed = turn ? *right : *left, free = turn ? *left : *right;
+  const int2 both = pairs[pair - repeat * given];
+  const int* order = shuffled ? shuffled + repeat * n : nullptr;
+  const long long u = turn ? both.y : both.x, v = turn ? both.x : both.y;
+  const long long one = u * groups + group, other = v * groups + group;
+  const int rows = free.master_sizes[other], stride = (rows + 1) | 1;
+  if (rows == 1) return;
+  int parts = fixed.sizes[one];
+  const int* offsets = fixed.offsets + u * (steps + 1);
+  const int begin = offsets[first], edge_count = offsets[last] - begin;
+  const int* own_edges = fixed.edges + u * fixed.width + begin;
+
+  float* values = (float*)shared;
+  int *table = shared + small, *edges = table + table_words, *place = edges + edge_words;
+  for (int i = tid; i < edge_count; i += 32 * WARPS) edges[i] = own_edges[i] * (SPLIT ? 1 : stride);
+  if (SPLIT) {
+    __syncthreads();
+    parts = number_parts(place, edges, edge_count, parts);
+    for (int i = tid; i < edge_count; i += 32 * WARPS) edges[i] = place[edges[i]] * stride;
+  }
+  count_records(table, place, fixed.parts + one * width_of(n),
+                free.master_parts + other * width_of(n), order, turn, parts, rows, stride, n);
+
+  const int middle = (first + last) / 2;  // the other steps have cells of nearly the same size
+  const Scales scales = scales_of(table, edges + offsets[middle] - begin,
+                                  offsets[middle + 1] - offsets[middle] - 1, rows, n);
+  for (int i = tid; i < small; i += 32 * WARPS) values[i] = f(i * power(-scales.cell));
   __syncthreads();
+  float* own = (float*)(place + place_words);
 #if KM > 2
-  float* counts = (float*)(place + place_words) + warp * (most_rows * ROW + STASH);
+  own += warp * (most_rows * ROW + STASH);
 #endif
   float score = 0.0f;
   for (int step = first + warp; step < last; step += WARPS) {
-    const int* own = edges + offsets[step] - begin;
-    const int columns = offsets[step + 1] - offsets[step] - 1;
-    const int column_bits = bits_of(columns), most_k = k_max[step];
-    float rest = 0.0f, most = 0.0f;
-#pragma unroll 1
-    for (int j = lane; j < columns; j += 32) {
-      const float size = records_of(table, own + j, rows);
-      rest += surprise(size, n * power(-column_bits));
-      most = fmaxf(most, size);
-    }
-    rest = sum_of(rest) / n;
-    const bool small = largest_of(most) < cells;
-    const Constant known = constant(n, column_bits, rest, cell, total);
-#if KM == 2
-    const float best = small ? best_of_two<true>(values, table, own, columns, rows, n, cell, total)
-                             : best_of_two<false>(values, table, own, columns, rows, n, cell, total);
-    if (lane == 31) score = fmaxf(score, keep(bits, pair, turn, step, 2, known.bits(best), task));
-#else
-    const int share = small ? columns / 2 : 0, single = columns - 2 * share;
-    __syncwarp();
-    lay(counts, table, own, share, single, rows, cell, total);
-    __syncwarp();
-    const Own search = {counts - (ENDS - KEPT), share, single, ENDS - rows - 1,
-                        -power(total - cell), values};
-    Best best;
-    programme(best, search, counts + most_rows * ROW);
-    float largest = NEVER;
+    const int most_k = k_max[step];
+    float most[KM + 1];  // bits of each number of rows
+    search_step(most, table, edges + offsets[step] - begin, offsets[step + 1] - offsets[step] - 1,
+                rows, n, scales, values, small, own, most_rows);
 #pragma unroll
-    for (int k = 2; k <= KM; k++) {  // more rows than the master has do not add information
-      largest = fmaxf(largest, k < KM ? best.of[k - 1][0] : best.last);
+    for (int k = 2; k <= KM; k++)
       if (lane == 31 && k <= most_k)
-        score = fmaxf(score, keep(bits, pair, turn, step, k, known.bits(largest), task));
-    }
-#endif
+        score = fmaxf(score, keep(bits, pair, turn, step, k, most[k], task));
   }
   if (lane == 31) raise(scores, pair, score);
 }

@@ -42,7 +42,7 @@ is true. It is measured, not proved: a TIC was off by at most 1.8e-7 for each of
 single entry by 1.9e-6."""
 
 
-TILE_BYTES, TILE_COLUMNS, TILE_TIME = 2**30, 512, 0.1
+TILE_BYTES, TILE_COLUMNS, TILE_TIME = 2**30, 512, 0.2
 """Of a tile on a GPU: the most bytes of cut columns, the most columns, the target time in seconds.
 Many pairs keep a GPU busy; the first ones wait until the columns of their tile are cut."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
@@ -41,10 +43,22 @@ def as_scored(work: Work, done: NDArray[np.bool_], threads: int | None) -> Itera
 def _by_streams(work: Work, done: NDArray[np.bool_]) -> Iterator[Scored]:
     """Score the pairs of a GPU with few threads, and then those of the CPU with all."""
     pieces = chain.from_iterable(work.pieces(tile, alone=False) for tile in work.tiles(done))
-    yield from _by_threads(pieces, STREAMS, done.size)
+    yield from _by_threads(_in_advance(pieces), STREAMS, done.size)
     if not all(own.all() for own in work.plain):
         pieces = chain.from_iterable(work.pieces(tile, together=False) for tile in work.tiles(done))
         yield from _by_threads(pieces, None, done.size)
+
+
+def _in_advance(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Yield pieces that a thread of its own makes: a GPU does not wait while columns are cut."""
+    with ThreadPoolExecutor(1) as pool:
+        made = deque(pool.submit(next, pieces, None) for _ in range(STREAMS))
+        try:
+            while (piece := made.popleft().result()) is not None:
+                made.append(pool.submit(next, pieces, None))
+                yield piece
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _by_threads(pieces: Iterator[Piece], threads: int | None, most: int) -> Iterator[Scored]:
