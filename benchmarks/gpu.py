@@ -55,6 +55,17 @@ for n in (4, 250, 1000, 4381):
 """
 
 
+BROKEN = """
+import numpy, dpmic
+from types import SimpleNamespace
+from dpmic._kernels import cuda
+before, counted, after = cuda.SOURCE.read_text().partition("cumulate(table + i * stride + 1, rows, 1);")
+source = before + counted + after.replace("__syncthreads();", "", 1)
+cuda.SOURCE = SimpleNamespace(name="broken", read_text=lambda: source)
+dpmic.pairwise(numpy.random.default_rng(0).normal(size=(250, 4)), device="cuda")
+"""
+
+
 def machine():
     import cupy
 
@@ -202,6 +213,18 @@ def speed(facts):
         microseconds = 1e6 * min(times[1:]) / found.mic.size
         rows.append({"n": 1000, f"with p-values of 10,000 {name} permutations, us": microseconds})
         print(rows[-1], flush=True)
+    x, y = table(1000, 2).T
+    for B, c in ((9, 5), (63, 15)):
+        row = {"n": 1000, "a single test of 10,000 permutations, B": B}
+        for device in ("cpu", "cuda"):
+            times = []
+            for _ in range(3):
+                begun = time.perf_counter()
+                dpmic.independence_test(x, y, B=B, c=c, rng=1, device=device)
+                times.append(time.perf_counter() - begun)
+            row[f"{device}, seconds"] = min(times[1:])
+        rows.append(row)
+        print(row, flush=True)
     return rows
 
 
@@ -239,16 +262,18 @@ def killed(folder):
 
 
 def sanitizers():
-    """Start the tools of compute-sanitizer, side by side."""
+    """Start the tools of compute-sanitizer, side by side, and one for a source without a barrier."""
     program = shutil.which("compute-sanitizer")
-    tools = ("memcheck", "racecheck", "initcheck", "synccheck") if program else ()
+    codes = {tool: CHECKED for tool in ("memcheck", "racecheck", "initcheck", "synccheck")}
+    codes["racecheck, without a barrier"] = BROKEN
     return {
-        tool: subprocess.Popen(
-            [program, "--tool", tool, sys.executable, "-c", CHECKED],
+        name: subprocess.Popen(
+            [program, "--tool", name.partition(",")[0], sys.executable, "-c", code],
             stdout=subprocess.PIPE,
             text=True,
         )
-        for tool in tools
+        for name, code in codes.items()
+        if program
     }
 
 

@@ -14,6 +14,14 @@ class Loaded:
         self.cut, self.nbytes = cut, cut.columns.parts.nbytes + cut.masters.parts.nbytes
 
 
+def moved(axes, order):
+    """Return a variable with its records in another order, for both orientations."""
+    columns, masters = axes.cut
+    parts = np.ascontiguousarray(columns.parts[:, :, order])
+    own = np.ascontiguousarray(masters.parts[:, :, order])
+    return Loaded(CutAxes(columns._replace(parts=parts), Masters(own, masters.sizes)))
+
+
 class StandIn:
     """What `dpmic._kernels.cuda` has; it counts loads, and may have little memory."""
 
@@ -57,13 +65,13 @@ class StandIn:
         _, observed = self.totals(left, right, pairs, *plan)
         counts = np.zeros(len(pairs), int)
         for order in orders:
-            # One variable of each pair in another order, for both orientations.
-            moved = Loaded(CutAxes(right.cut.columns._replace(
-                parts=np.ascontiguousarray(right.cut.columns.parts[:, :, order])), Masters(
-                np.ascontiguousarray(right.cut.masters.parts[:, :, order]), right.cut.masters.sizes
-            )))  # fmt: skip
-            counts += self.totals(left, moved, pairs, *plan)[1] >= observed - slack
+            counts += self.totals(left, moved(right, order), pairs, *plan)[1] >= observed - slack
         return counts
+
+    def null(self, left, right, starts, k_max, columns, orders):
+        pair, plan = np.array([[0, 0]]), (starts, k_max, columns)
+        found = [self.totals(left, moved(right, order), pair, *plan)[1][0] for order in orders]
+        return np.array(found)
 
     def _apart(self, *task):
         bits = self.entries(*task)

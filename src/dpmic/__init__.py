@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from dpmic.statistics.count_table import CountTable
     from dpmic.statistics.family import mic, micc, mice, micr
     from dpmic.statistics.population import mic_star
-    from dpmic.statistics.significance import independence_test
 
 __all__ = [
     "AuditBound",
@@ -137,7 +136,7 @@ _HOME = {
     "audit": "privacy.audit",
     "cross": "all_pairs.pairwise",
     "estimate_bounds": "privacy.bounds",
-    "independence_test": "statistics.significance",
+    "independence_test": "all_pairs.significance",
     "mic": "statistics.family",
     "mic_star": "statistics.population",
     "micc": "statistics.family",

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from gpu_stand_in import StandIn
+from sweeps import sweep
 
 import dpmic
 from dpmic._kernels import cuda
@@ -376,6 +377,49 @@ def test_tiles_fill_a_gpu_but_not_its_memory(n, B, columns):
     x = np.zeros(n)
     side = Side(("a", "b"), (Variable(x),) * 2, (None,) * 2)
     assert Work(method, side, side, Pairing(2), device=Gpu())._most == columns
+
+
+def test_a_single_test_has_the_null_of_permuted_records(gpu):
+    x, y = table(40)[:, :2].T
+    found = dpmic.independence_test(x, y, permutations=30, rng=4, device="cuda")
+    draws = np.random.default_rng(4)
+    null = [dpmic.mice(x, y[draws.permutation(40)], B=9, c=5).tic() for _ in range(30)]
+    same = dpmic.independence_test(x, y, permutations=30, rng=4)
+    assert np.allclose(found.null, null, atol=1e-5)
+    assert gpu.loads == 2
+    assert found.statistic == same.statistic
+    assert found.pvalue == (1 + np.sum(np.array(null) >= found.statistic - 1e-4)) / 31
+    assert (found.n, found.B, found.c, found.names) == (same.n, same.B, same.c, same.names)
+
+
+def test_many_permutations_come_in_parts(gpu, monkeypatch):
+    x, y = table(40)[:, :2].T
+    whole = dpmic.independence_test(x, y, permutations=30, rng=4, device="cuda")
+    monkeypatch.setattr(devices, "DRAWN", 4 * 40 * 7)
+    assert whole == dpmic.independence_test(x, y, permutations=30, rng=4, device="cuda")
+
+
+@sweep("codes", [[0], [0, 1]])
+def test_a_single_test_of_categories_uses_the_cpu(gpu, codes):
+    frame = pd.DataFrame(table(40)[:, 2:4] + [0, 1], columns=["a", "b"])
+    frame["b"] = np.arange(40) % 3
+    for code in codes:
+        frame[frame.columns[code]] = frame[frame.columns[code]].astype("category")
+    options = {"data": frame, "permutations": 20, "rng": 1}
+    one, other = (
+        dpmic.independence_test("a", "b", device=own, **options) for own in ("cuda", "cpu")
+    )
+    assert one == other
+    assert gpu.loads == 0
+
+
+def test_a_single_test_falls_back_to_the_cpu(gpu, capsys):
+    gpu.memory, (x, y) = 10, table(40)[:, :2].T
+    with pytest.raises(DpmicError, match="memory of the GPU is full"):
+        dpmic.independence_test(x, y, permutations=9, device="cuda")
+    found = dpmic.independence_test(x, y, permutations=9, rng=2, device="auto")
+    assert found == dpmic.independence_test(x, y, permutations=9, rng=2)
+    assert capsys.readouterr().err.count("using the CPU") == 1
 
 
 def threads(monkeypatch):

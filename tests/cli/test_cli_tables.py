@@ -58,6 +58,20 @@ def test_a_matrix_on_a_gpu(run, monkeypatch, given, exact):
     assert expected.parameters.get("device") == (None if exact is True else "cuda")
 
 
+def test_a_test_on_a_gpu(run, monkeypatch):
+    given = ("test", "people.csv", "a", "b", "--permutations", "99", "--seed", "1", "--device")
+    monkeypatch.setattr(devices, "cuda", StandIn())
+    _, out, err = run(*given, "auto", "--json")
+    x, y = (commands.TABLE[own].to_numpy() for own in "ab")
+    expected = dpmic.independence_test(x, y, permutations=99, rng=1, device="cuda")
+    assert np.array_equal(dpmic.IndependenceTest.from_json(out).null, expected.null)
+    assert err == ""
+    code, _, err = run("test", "people.csv", "a", "b", "--device", "cuda", "--epsilon", "1")
+    assert (code, "--device cuda: a private test does not take it" in err) == (2, True)
+    monkeypatch.setattr(devices.cuda, "problem", lambda: ("no GPU can be used", "look for one"))
+    assert "no GPU can be used; look for one, or pass --device cpu" in run(*given, "cuda")[2]
+
+
 @sweep(
     ("given", "said"),
     [

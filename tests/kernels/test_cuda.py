@@ -126,6 +126,11 @@ def check_pvalues(x, y, permutations=40, seed=1):
     )
     assert np.all(least <= found.pvalues)
     assert np.all(found.pvalues <= most)
+    one = dpmic.independence_test(x[:, 0], y[:, 0], permutations=9, rng=seed, device="cuda")
+    draws = np.random.default_rng(seed)
+    tics = (dpmic.mice(x[:, 0], y[draws.permutation(len(x)), 0], B=9, c=5) for _ in one.null)
+    drawn = [own.tic() for own in tics]
+    assert np.allclose(one.null, drawn, rtol=0, atol=8 * TIC_ERROR)
     options = {"pvalues": True, "pooled": True, "permutations": permutations, "rng": seed}
     pooled, theirs = (dpmic.cross(x, y, device=own, **options).pvalues for own in ("cuda", "cpu"))
     assert np.all(theirs <= pooled)

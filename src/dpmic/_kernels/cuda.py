@@ -269,14 +269,43 @@ def reached(
     with _stream():
         for first in range(0, len(pairs), at_once):
             own = _pairs(pairs[first : first + at_once])
-            _, observed = _summaries(left, right, own, (starts, k_max), columns)
-            found, most = cupy.zeros(len(own), np.int64), max(at_once // len(own), 1)
-            for begin in range(0, len(orders), most):
-                some = orders[begin : begin + most]
-                _, drawn = _summaries(left, right, own, (starts, k_max), columns, some)
-                found += (drawn.reshape(len(some), -1) >= observed - slack).sum(axis=0)
+            task = left, right, own, (starts, k_max), columns
+            _, observed = _summaries(*task)
+            found = cupy.zeros(len(own), np.int64)
+            for drawn in _drawn(*task, orders):
+                found += (drawn >= observed - slack).sum(axis=0)
             counts[first : first + at_once] = found.get()
     return counts
+
+
+def null(
+    left: Loaded,
+    right: Loaded,
+    starts: Indices,
+    k_max: Indices,
+    columns: Sequence[int],
+    orders: Any,
+) -> Floats:
+    """Return the sum of all entries of the first pair, for each order of its right records."""
+    with _stream():
+        task = left, right, _pairs(np.array([[0, 0]])), (starts, k_max), columns
+        found = [drawn.get()[:, 0] for drawn in _drawn(*task, orders)]
+        return np.concatenate(found).astype(np.float64)
+
+
+def _drawn(
+    left: Loaded,
+    right: Loaded,
+    pairs: Any,
+    plan: tuple[Indices, Indices],
+    columns: Sequence[int],
+    orders: Any,
+) -> Iterator[Any]:
+    """Yield sums of entries, [order, pair], for as many orders at a time as fit in memory."""
+    most = max(_at_once(plan[1]) // len(pairs), 1)
+    for begin in range(0, len(orders), most):
+        some = orders[begin : begin + most]
+        yield _summaries(left, right, pairs, plan, columns, some)[1].reshape(len(some), -1)
 
 
 def permutations(orders: Iterator[Indices], count: int, n: int) -> Any:

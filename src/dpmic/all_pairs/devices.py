@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpmic import _kernels, _validate
@@ -49,8 +50,9 @@ Many pairs keep a GPU busy; the first ones wait until the columns of their tile 
 MOST_RECORDS = 2**23
 """The most records whose counts the GPU's source turns into float32."""
 
-PERMUTED = 2**32
-"""The most bytes of permutations: they are in main memory and in that of the GPU."""
+PERMUTED, DRAWN = 2**32, 2**27
+"""The most bytes of permutations, of all pairs and of a single one: they are in main memory and in
+that of the GPU."""
 
 
 class GpuError(DpmicError):
@@ -243,6 +245,23 @@ class Gpu:
             )
         pvalues: Floats = (1 + counts) / (1 + draws.permutations)
         return pvalues
+
+    def null(
+        self, x: CutAxes, y: CutAxes, plan: Steps, n: int, permutations: int, draws: Generator
+    ) -> Floats:
+        """Return the TICe of one pair for random orders of the right variable's records."""
+        layout, most = plan.layout, max(DRAWN // (4 * n), 1)
+        found = []
+        with _failures():
+            axes = self._kernels.load(x), self._kernels.load(y)
+            for first in range(0, permutations, most):
+                count = min(most, permutations - first)
+                drawn = (draws.permutation(n) for _ in range(count))
+                orders = self._kernels.permutations(drawn, count, n)
+                found.append(
+                    self._kernels.null(*axes, layout.starts, layout.rows, layout.columns, orders)
+                )
+        return np.concatenate(found)
 
     def _permutations(self, draws: Draws, n: int) -> Any:
         """Return random orders of records in the GPU's memory; one thread draws them for all."""

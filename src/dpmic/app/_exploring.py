@@ -11,6 +11,7 @@ import numpy as np
 
 from dpmic._format import format_chance, plural
 from dpmic.all_pairs.pairwise import pairwise
+from dpmic.all_pairs.significance import independence_test
 from dpmic.app import _outcome
 from dpmic.app._frame import Page, downloads, field, form, select
 from dpmic.app._publishing import progress
@@ -24,7 +25,6 @@ from dpmic.report.markup import pair as named
 from dpmic.results import IndependenceTest, Pairwise, Score
 from dpmic.results.pairwise import strongest
 from dpmic.statistics.family import mice
-from dpmic.statistics.significance import independence_test
 
 MOST_COLUMNS = 30
 """Rows and columns of the matrix; the list has all pairs."""

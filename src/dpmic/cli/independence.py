@@ -54,6 +54,7 @@ def independence(
     seed: o.Seed = None,
     nominal: o.Nominal = None,
     missing: MissingOption = None,
+    device: o.DeviceOption = o.Device.cpu,
     epsilon: Epsilon = None,
     draws: Draws = None,
     bounds: o.Bounds = None,
@@ -74,6 +75,7 @@ def independence(
     public: dict[str, Any]
     public = {"--permutations": permutations, "--B": cells, "--c": c, "--seed": seed}
     public |= {"--nominal": nominal or None}
+    public |= {f"--device {device}": None if device is o.Device.cpu else device}
     scattered = missing is Missing.scatter
     public |= {f"--missing {missing}": None if scattered else missing}
     private: dict[str, Any]
@@ -84,6 +86,7 @@ def independence(
         _refuse(private, "only a private test takes it", "add --epsilon 1, or leave it out")
         options: dict[str, Any] = {"permutations": permutations or 10_000, "rng": seed}
         options |= {"B": 9 if cells is None else cells, "c": 5 if c is None else c}
+        options |= {"device": device.value}
         marked = _inputs.names(nominal, "--nominal")
         rule = None if missing is None else o.Missing(missing.value)
         table, drop = _inputs.complete(file, [x, y], written, marked, rule)
@@ -113,7 +116,7 @@ def _refuse(options: dict[str, Any], reason: str, remedy: str) -> None:
 
 
 def _test(out: Delivery, table: Any, x: str, y: str, options: dict[str, Any]) -> None:
-    from dpmic.statistics.significance import independence_test
+    from dpmic.all_pairs.significance import independence_test
 
     with working("permuting"):
         result = independence_test(x, y, data=table, **options)

@@ -13,16 +13,15 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmic import _kernels, _validate
+from dpmic import _kernels
 from dpmic._validate import Limits
-from dpmic.data import Missing, Variable, pair
+from dpmic.data import Variable
 from dpmic.errors import ParameterError, with_code
-from dpmic.results import IndependenceTest
 from dpmic.statistics.grids import MassAxis, NominalAxis, Steps, nominal_steps, steps
 from dpmic.statistics.search import normalised, xlogx_table
 
@@ -174,13 +173,13 @@ def permuted(
         yield tables[:size]
 
 
-def pvalue(observed: float, null: Floats) -> float:
+def pvalue(observed: float, null: Floats, off: float = 0.0) -> float:
     """Return the share of permutations that score at least as much as was observed.
 
     The observed score itself counts once. So the p-value is never 0, and under independence it is
-    at most ``a`` with probability at most ``a``.
+    at most ``a`` with probability at most ``a``, if scores of the null are ``off`` by no more.
     """
-    return float((1 + np.count_nonzero(null >= observed - TIE)) / (1 + null.size))
+    return float((1 + np.count_nonzero(null >= observed - TIE - off)) / (1 + null.size))
 
 
 def _totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
@@ -226,75 +225,3 @@ def _nominal_totals(tables: Counts, x: RefinedAxis, y: RefinedAxis) -> Floats:
         rows = np.arange(2, step.rows + 1)
         totals += np.clip(found[:, 2:] / np.log2(rows), 0.0, 1.0).sum(axis=1)
     return totals
-
-
-def independence_test(
-    x: Any,
-    y: Any,
-    *,
-    data: Any = None,
-    permutations: int = 10_000,
-    B: float = 9,
-    c: float = 5,
-    rng: np.random.Generator | int | None = None,
-    missing: Missing = "raise",
-) -> IndependenceTest:
-    """Test whether two variables are independent.
-
-    The statistic is the Total Information Coefficient, ``dpmic.mice(x, y, B=9, c=5).tic()``. Its
-    null distribution comes from random permutations of one column, which keep both columns as they
-    are and break any relation between them. Rows must be independent of each other: with a time
-    series, or several rows per person, the p-value is not valid.
-
-    Parameters
-    ----------
-    x, y : array-like or str
-        Two columns of at least 4 values, numbers or categories, or their names in ``data``, as for
-        :func:`dpmic.mice`.
-    data : frame, optional
-        A pandas, polars or pyarrow table with columns named ``x`` and ``y``.
-    permutations : int
-        The number of permutations; the smallest possible p-value is 1 / (permutations + 1).
-    B, c : float
-        The most cells in a grid, and the master factor, as for :func:`dpmic.mice`. With more cells
-        the test takes longer; it has more power against relations that go up and down often, and
-        a little less against monotone ones. B is raised if nominal columns need more cells.
-    rng : numpy.random.Generator or int, optional
-        Source of the permutations; an integer makes the result reproducible.
-    missing : {"raise", "drop"}
-        Refuse missing values, or leave out their records.
-
-    Returns
-    -------
-    IndependenceTest
-        ``pvalue`` is never 0; it is 1 for a constant column.
-
-    Examples
-    --------
-    >>> import numpy as np, dpmic
-    >>> rng = np.random.default_rng(7)
-    >>> x = rng.uniform(-1, 1, 200)
-    >>> y = x**2 + rng.normal(0, 0.3, 200)
-    >>> dpmic.independence_test(x, y, permutations=999, rng=0).pvalue
-    0.001
-    >>> dpmic.independence_test(x, rng.permutation(y), permutations=999, rng=0).pvalue
-    0.581
-    """
-    draws = _validate.integer(permutations, "permutations", least=1)
-    generator = _validate.generator(rng)
-    _validate.real(B, "B")  # None would make n and alpha decide
-    columns = pair(x, y, data=data, missing=missing)
-    n = columns.x.size
-    limits = _validate.limits(n, alpha=None, B=B, c=c, atoms=n)
-    own, other = refined_pair(*columns.variables, limits)
-    limits = limits.holding(own.categories, other.categories)
-    statistic, drawn = observed(own, other), null(own, other, draws, generator)
-    return IndependenceTest(
-        statistic=statistic,
-        pvalue=pvalue(statistic, drawn),
-        n=n,
-        B=limits.B,
-        c=limits.c,
-        null=drawn,
-        names=columns.names,
-    )
