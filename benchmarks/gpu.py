@@ -59,7 +59,8 @@ BROKEN = """
 import numpy, dpmic
 from types import SimpleNamespace
 from dpmic._kernels import cuda
-before, counted, after = cuda.SOURCE.read_text().partition("cumulate(table + i * stride + 1, rows, 1);")
+place = "cumulate(table + i * stride + 1, rows, 1);"
+before, counted, after = cuda.SOURCE.read_text().partition(place)
 source = before + counted + after.replace("__syncthreads();", "", 1)
 cuda.SOURCE = SimpleNamespace(name="broken", read_text=lambda: source)
 dpmic.pairwise(numpy.random.default_rng(0).normal(size=(250, 4)), device="cuda")
@@ -262,9 +263,9 @@ def killed(folder):
 
 
 def sanitizers():
-    """Start the tools of compute-sanitizer, side by side, and one for a source without a barrier."""
+    """Start compute-sanitizer's tools side by side, one of them for a source without a barrier."""
     program = shutil.which("compute-sanitizer")
-    codes = {tool: CHECKED for tool in ("memcheck", "racecheck", "initcheck", "synccheck")}
+    codes = dict.fromkeys(("memcheck", "racecheck", "initcheck", "synccheck"), CHECKED)
     codes["racecheck, without a barrier"] = BROKEN
     return {
         name: subprocess.Popen(

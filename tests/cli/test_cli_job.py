@@ -481,7 +481,7 @@ def test_an_estimate_and_ranks(run, job, tmp_path):
 def test_every_option_of_a_private_command_has_its_key():
     elsewhere = {"file", "bounds", "bounds_file", "every", "missing"}  # other keys say it
     elsewhere |= {"categories", "fill"}  # of a column
-    elsewhere |= {"permutations", "seed", "nominal"}  # of a test that is not private
+    elsewhere |= {"permutations", "seed", "nominal", "device"}  # of a test that is not private
     elsewhere |= {"as_json", "as_csv", "overwrite", "yes", "name", "help"}  # of the delivery
     same = {"one_row": "one_row_per_person", "rows": "rows_per_person", "cells": "B"}
     same |= {"report": "file"}

@@ -326,6 +326,7 @@ def test_what_is_missing_is_known_before_work_begins(monkeypatch, name, said, re
     assert dpmic.pairwise(table(9), device="auto").mic.size == 10
 
 
+@pytest.mark.slow
 @needs_gpu
 @sweep("n", [4, 7, 30, 250, 1000, 4381])
 def test_a_gpu_has_the_numbers_of_the_cpu(n):
@@ -333,6 +334,7 @@ def test_a_gpu_has_the_numbers_of_the_cpu(n):
     check_pvalues(table(n), table(n + 1)[:n])
 
 
+@pytest.mark.slow
 @needs_gpu
 @sweep(("c", "master"), [(5, "paper"), (math.inf, "reshef")])
 def test_a_gpu_searches_any_master(c, master):

@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from dpmic import _validate
 from dpmic._validate import Limits
-from dpmic.all_pairs.devices import MOST_RECORDS, Device, Gpu, GpuError, Processor, in_place_of_gpu, processor
+from dpmic.all_pairs.devices import (
+    MOST_RECORDS,
+    Device,
+    Gpu,
+    GpuError,
+    Processor,
+    in_place_of_gpu,
+    processor,
+)
 from dpmic.data import Missing, Variable, pair
 from dpmic.results import IndependenceTest
 from dpmic.statistics.grids import MassAxis, Steps, steps
