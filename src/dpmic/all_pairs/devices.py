@@ -39,7 +39,7 @@ than half of this; it was off by 3.5e-6 at most, with 100,000 records."""
 
 TIC_ERROR = 2e-6
 """A float32 TIC may be off by so much for each entry that it adds. No p-value is too small if that
-is true. It is measured, not proved: a TIC was off by at most 1.8e-7 for each of its entries, a
+is true. It is measured, not proved: a TIC was off by at most 2e-7 for each of its entries, a
 single entry by 1.9e-6."""
 
 
