@@ -365,7 +365,8 @@ def test_another_question_is_refused_and_changes_nothing(path, change, words, fi
         with opened(path) as checkpoint:
             checkpoint.finish(result())
     before = {file: file.read_bytes() for file in path.parent.rglob("*.parquet") if file.is_file()}
-    pattern = f"scores.parquet.*: it was made with {words} choose another name, or delete it"
+    where = "it" if finished else "the folder scores.parquet.parts"
+    pattern = f"scores.parquet': it was made with {words} choose another name, or delete {where}"
     with pytest.raises(dpmic.ParameterError, match=pattern):
         opened(path, **change)
     assert before == {file: file.read_bytes() for file in before}

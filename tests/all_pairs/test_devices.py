@@ -161,6 +161,20 @@ def test_a_finished_file_is_read_wherever_it_suffices(coarse, monkeypatch, tmp_p
         dpmic.pairwise(-x, device="auto", out=exact)
 
 
+def test_what_one_device_has_begun_no_other_continues(coarse, monkeypatch, tmp_path):
+    x = table(60, 12)
+    for mine, other, who in (("cuda", "cpu", "a GPU"), ("cpu", "cuda", "the CPU")):
+        out = tmp_path / f"{mine}.parquet"
+        with monkeypatch.context() as crash:
+            crash.setattr(Checkpoint, "finish", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                dpmic.pairwise(x, device=mine, out=out)
+        said = f"{who} has begun it, .* repeat the call with device='{mine}', or choose another"
+        with pytest.raises(ParameterError, match=f"{mine}.parquet': {said}"):
+            dpmic.pairwise(x, device=other, out=out)
+        assert dpmic.pairwise(x, device=mine, out=out).mic.size == 66
+
+
 def test_parts_left_beside_a_finished_file_are_removed(coarse, monkeypatch, tmp_path):
     x, out = table(60, 12), tmp_path / "mic.parquet"
     with monkeypatch.context() as crash:

@@ -236,7 +236,18 @@ class Checkpoint:
         for part in parts:
             stored = _identity(part)
             if stored is not None and stored != self._of_part:
-                raise _other(part, stored, self._of_part)
+                raise self._other_parts(stored)
+
+    def _other_parts(self, stored: str) -> ParameterError:
+        """Refuse parts of other work, or of another device."""
+        if _without_origin(stored) != _without_origin(self._of_part):
+            remedy = f"choose another name, or delete the folder {self._folder.name}"
+            return _other(self._path, stored, self._of_part, remedy)
+        by_gpu = _origin(stored).device is not None
+        who, device = ("a GPU", "cuda") if by_gpu else ("the CPU", "cpu")
+        reason = f"{who} has begun it, and no other device may continue it"
+        remedy = f"repeat the call with `device={device!r}`, or choose another name"
+        return _refusal(self._path, reason, with_code(remedy))
 
     def _refuse_other_file(self) -> None:
         """Refuse a file of another identity, unless its scores suffice."""
@@ -246,14 +257,14 @@ class Checkpoint:
             raise _refusal(self._path, reason, "choose another name")
         its, own = _without_origin(stored), _without_origin(self._of_file)
         if its != own:
-            raise _other(self._path, its, own)
+            raise _other(self._path, its, own, ELSEWHERE)
         made, wanted = _origin(stored), self.origin
         if made.device and wanted.device and made.device != wanted.device:
             reason = "its p-values are those of the first GPU kernels, and too small"
             raise _refusal(self._path, reason, ELSEWHERE)
         if not made.suffices(wanted):
-            which = f"and `exact={made.exact!r}`" if made.exact else "without exact"
-            remedy = f"pass `device='auto'` {which} to read it, or choose another name"
+            which = f" and `exact={made.exact!r}`" if made.exact else ""
+            remedy = f"pass `device='auto'`{which} to read it, or choose another name"
             raise _refusal(self._path, str(made), with_code(remedy))
         self._take(made)
 
@@ -337,8 +348,8 @@ def _unwritable(path: Path, error: OSError) -> ParameterError:
     return _refusal(path, f"it cannot be written ({error.strerror or error})", remedy)
 
 
-def _other(path: Path, stored: str, wanted: str) -> ParameterError:
-    return _refusal(path, f"it was made with {_differences(stored, wanted)}", ELSEWHERE)
+def _other(path: Path, stored: str, wanted: str, remedy: str) -> ParameterError:
+    return _refusal(path, f"it was made with {_differences(stored, wanted)}", remedy)
 
 
 def _text(identity: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpmic import _kernels, _validate
 from dpmic._kernels import cuda
 from dpmic._kernels.cuda import first_line
-from dpmic.errors import DependencyError, DpmicError, ParameterError, with_code
+from dpmic.errors import DependencyError, DpmicError, with_code
 from dpmic.statistics.grids import Steps
 from dpmic.statistics.records import Columns, CutAxes, Masters
 from dpmic.statistics.search import matrices, most_at_once, xlogx_table
@@ -377,9 +377,6 @@ def processor(device: Any, exact: Exact = False, *, idle: bool = False) -> Proce
     """
     _validate.choice(device, "device", Device)
     if device == "cpu":
-        if exact:
-            otherwise = with_code("leave it out, or pass `device='auto'`")
-            raise ParameterError("exact", "the CPU is always exact", otherwise)
         return Cpu()
     problem = None if idle else cuda.problem()
     if problem is None:

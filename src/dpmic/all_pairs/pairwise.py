@@ -169,7 +169,7 @@ def pairwise(
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
-    asked = _exact(exact, tic=tic, pvalues=pvalues)
+    asked = _exact(exact, device, tic=tic, pvalues=pvalues)
     where = _device(device, asked, method, out)
     found = sources.find_all(table, public=True)
     if isinstance(found, Counting):
@@ -243,7 +243,7 @@ def cross(
     """
     method, threads = _method(statistic, alpha, B, c, master), _workers(workers)
     plan = _permutation_plan(pvalues, pooled, permutations, test_B, test_c, qvalues, rng)
-    asked = _exact(exact, tic=tic, pvalues=pvalues)
+    asked = _exact(exact, device, tic=tic, pvalues=pvalues)
     where = _device(device, asked, method, out)
     each = zip((left, right), _both(bounds), ("x", "y"), strict=True)
     found = [_bounded(find_all(table, name), method, own) for table, own, name in each]
@@ -269,8 +269,11 @@ def _method(statistic: Any, alpha: Any, B: Any, c: Any, master: Any) -> Method:
     return Method(statistic, alpha, B, c, master)
 
 
-def _exact(exact: Any, *, tic: Any, pvalues: Any) -> Exact:
+def _exact(exact: Any, device: Any, *, tic: Any, pvalues: Any) -> Exact:
     """Return which scores of a GPU must be those of the CPU, or refuse the options."""
+    if device == "cpu" and not (isinstance(exact, bool | np.bool_) and not exact):
+        otherwise = with_code("leave it out, or pass `device='auto'`")
+        raise ParameterError("exact", "the CPU is always exact", otherwise)
     if isinstance(exact, bool | np.bool_):
         if exact and tic:
             remedy = "pass a number of pairs, or leave one of them out"
@@ -285,8 +288,8 @@ def _exact(exact: Any, *, tic: Any, pvalues: Any) -> Exact:
         return int(exact)
     raise ParameterError(
         f"exact = {safe_repr(exact)}",
-        "it says which scores must be exact",
-        "pass True, the number of strongest pairs, or 'significant'",
+        "it is not True, a positive number or 'significant'",
+        "pass True for all pairs, or the number of strongest pairs",
     )
 
 

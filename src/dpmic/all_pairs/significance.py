@@ -266,6 +266,8 @@ def independence_test(
     device : {"cpu", "cuda", "auto"}
         Who computes the null of two columns of numbers: the CPU, a GPU, or a GPU if there is one
         with room. A GPU permutes records, and is faster only with large B; with B = 9 the CPU is.
+        Its permutations are others than the CPU's with the same ``rng``. The null of categories,
+        and of more than 8 million records, is the CPU's.
 
     Returns
     -------

@@ -109,6 +109,8 @@ def for_the_shell(text: str) -> str:
     "pass --dataset 'visits 2024'"
     >>> for_the_shell(with_code("pass `dpmic.data.open_file(path, dpmic.data.Dialect(sep=';'))`"))
     "pass --sep ';'"
+    >>> for_the_shell(with_code("pass `exact=True`"))
+    'pass --exact all'
     >>> for_the_shell("there is no column 'top=5'")
     "there is no column 'top=5'"
     >>> for_the_shell(with_code("pass `missing={'age': ...}`"))
@@ -127,6 +129,8 @@ def _spelled(code: str) -> str:
     if name == "missing" and value.startswith("{"):
         ((column, _),) = ast.literal_eval(value).items()
         name, value = "fill", f"{column}=..."
+    if name == "exact" and value == "True":
+        value = "all"
     option = f"--{name.replace('_', '-')}"
     plain = value.strip(QUOTES)
     bare = plain in (".", ",")  # would look like the end of a sentence

@@ -77,7 +77,7 @@ def independence(
     public |= {"--nominal": nominal or None}
     public |= {f"--device {device}": None if device is o.Device.cpu else device}
     scattered = missing is Missing.scatter
-    public |= {f"--missing {missing}": None if scattered else missing}
+    gaps = {f"--missing {missing}": None if scattered else missing}
     private: dict[str, Any]
     private = {"--draws": draws, "--person": person, "--one-row-per-person": one_row, "--yes": yes}
     private |= {"--fill": fill or None, "--bounds": bounds or None, "--missing scatter": scattered}
@@ -92,7 +92,8 @@ def independence(
         table, drop = _inputs.complete(file, [x, y], written, marked, rule)
         _test(out, table, x, y, {**options, "missing": drop})
         return
-    _refuse(public, "a private test does not take it", REMEDY)
+    _refuse(public, "a private test does not take it", "leave it out")
+    _refuse(gaps, "a private test does not take it", REMEDY)
     from dpmic.privacy.independence import prepare
 
     ends: dict[str, Any] = dict.fromkeys(_inputs.two(x, y))
