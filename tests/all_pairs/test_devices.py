@@ -10,7 +10,7 @@ from sweeps import sweep
 
 import dpmic
 from dpmic._kernels import cuda
-from dpmic.all_pairs import devices, workers
+from dpmic.all_pairs import devices, significance, work, workers
 from dpmic.all_pairs import pairwise as module
 from dpmic.all_pairs._checkpoint import Checkpoint
 from dpmic.all_pairs.devices import Gpu, Origin
@@ -382,8 +382,8 @@ def test_auto_does_not_mix_devices_in_a_file(gpu, monkeypatch, tmp_path):
         (10**4, None, 129),
         (10**5, None, 22),  # a gigabyte of parts
         (10**6, None, 1),
-        (2**23, 9, 4),
-        (2**23 + 1, 9, 0),  # not every count is a float32
+        (2**23 - 1, 9, 4),
+        (2**23, 9, 0),  # not every count is a float32
     ],
 )
 def test_tiles_fill_a_gpu_but_not_its_memory(n, B, columns):
@@ -434,6 +434,33 @@ def test_a_single_test_falls_back_to_the_cpu(gpu, capsys):
     found = dpmic.independence_test(x, y, permutations=9, rng=2, device="auto")
     assert found == dpmic.independence_test(x, y, permutations=9, rng=2)
     assert capsys.readouterr().err.count("using the CPU") == 1
+
+
+def test_a_fallback_draws_what_the_cpu_draws(gpu, monkeypatch):
+    def full(*_):
+        raise MemoryError("out of memory")
+
+    monkeypatch.setattr(StandIn, "null", full)  # after permutations were drawn
+    x, y = table(40)[:, :2].T
+    found = dpmic.independence_test(x, y, permutations=9, rng=2, device="auto")
+    assert found == dpmic.independence_test(x, y, permutations=9, rng=2)
+
+
+@sweep("pooled", [False, True])
+def test_many_records_are_tested_by_the_cpu(gpu, monkeypatch, pooled):
+    x, options = table(), {"permutations": 50, "rng": 1}
+    for own in (significance, work):
+        monkeypatch.setattr(own, "MOST_TESTED", 59)
+    ours, theirs = (
+        dpmic.pairwise(x, pvalues=True, pooled=pooled, device=own, **options)
+        for own in ("cuda", "cpu")
+    )
+    assert np.array_equal(ours.pvalues, theirs.pvalues)
+    assert not np.array_equal(ours.mic, theirs.mic)
+    one, other = (
+        dpmic.independence_test(*x.T[:2], device=own, **options) for own in ("cuda", "cpu")
+    )
+    assert one == other
 
 
 def threads(monkeypatch):

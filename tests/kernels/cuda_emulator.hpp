@@ -26,8 +26,8 @@
 #define UNWATCHED __attribute__((no_sanitize_thread))
 
 struct int2 { int x, y; };
-struct int4 { int x, y, z, w; };
-struct float4 { float x, y, z, w; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct alignas(16) float4 { float x, y, z, w; };
 struct Index { int x, y; };
 struct Indices { Index thread, block, block_dim, grid_dim; };
 static Indices indices;
@@ -157,6 +157,7 @@ UNWATCHED static void note(const char* at, int bytes, Kind kind) {
   const char *stack = fibers[current].stack, *fixed = (char*)&indices;
   settle();
   if (at >= stack && at < stack + STACK) return;
+  if ((long)at % (bytes < 16 ? bytes : 16)) return fail("is not aligned");
   if (kind == WRITE && bytes > 16) return fail("writes more than these functions can compare");
   if (at >= fixed && at < fixed + sizeof indices) return;
   if (accessed(own_memory, at, bytes, kind)) return;
@@ -298,9 +299,6 @@ static inline float __int_as_float(int bits) { return bits_as<float>(bits); }
 static inline int __float_as_int(float value) { return bits_as<int>(value); }
 
 static inline float __fdividef(float x, float y) { return x / y; }
-
-template <class T>
-static inline T __ldg(const T* from) { return *from; }
 
 UNWATCHED static inline float __shfl_sync(unsigned, float value, int lane) {
   return __int_as_float(emulator::exchange(__float_as_int(value))[lane % 32]);

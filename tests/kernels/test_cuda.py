@@ -257,6 +257,10 @@ NEIGHBOUR = "int other = shared[own ^ 1];"
             "atomicAdd(out, 1); int all = out[0]; __syncthreads(); out[1] = all;",
             "races with a read",
         ),
+        (
+            "shared[own] = 1; __syncwarp(); if (!own) *(int4*)shared = *(int4*)(shared + 2);",
+            "is not aligned",
+        ),
         # These are right.
         ("shared[0] = 1;", None),
         ("atomicMax(out, own); atomicAdd(out, 1);", None),

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,7 +165,7 @@ def _sizes(
         table=_fours((counted + 1) * ((rows + 1) | 1)),
         edges=_fours(sum(columns) + len(columns)),
         place=_fours(parts + 1) if split else 0,
-        rows=-(-(max(columns) + 1) // 2) * 2,
+        rows=max(columns) + 1,
     )
 
 
@@ -414,8 +414,6 @@ def _header(arrays: tuple[Any, ...]) -> Any:
 
 def _launch(sizes: Sizes, pairs: int, task: tuple[Any, ...], part: str) -> None:
     kernel = _function(sizes.kernel, part, *sizes.options)
-    if sizes.shared > 48 * 1024 and kernel.max_dynamic_shared_size_bytes < sizes.shared:
-        kernel.max_dynamic_shared_size_bytes = sizes.shared
     words = map(np.int32, (sizes.small, sizes.table, sizes.edges, sizes.place, sizes.rows))
     kernel((2 * pairs,), (32, sizes.warps), (*task, *words), shared_mem=sizes.shared)
 
@@ -449,9 +447,9 @@ def _compile(kernels: set[tuple[str, ...]]) -> None:
     """Compile kernels side by side: each takes a compiler seconds."""
     with _compiling:
         missing = kernels - _compiled
-        if len(missing) > 1:
-            with ThreadPool(min(len(missing), os.cpu_count() or 1)) as pool:
-                pool.starmap(_function, missing)
+        if missing:
+            with ThreadPoolExecutor(min(len(missing), os.cpu_count() or 1)) as pool:
+                list(pool.map(lambda own: _function(*own), missing))
         _compiled.update(missing)
 
 
@@ -461,7 +459,10 @@ def _function(name: str, part: str, *constants: str) -> Any:
     options = ("--std=c++17", f"-DPART={part}", *constants)
     module = _cupy().RawModule(code=SOURCE.read_text(), options=options)
     try:
-        return module.get_function(name)
+        function = module.get_function(name)
+        if name == "search":  # once for all threads, which may need different sizes
+            function.max_dynamic_shared_size_bytes = _shared_memory()
+        return function
     except (MemoryError, RuntimeError):
         raise
     except Exception as error:  # CuPy's errors of the compiler have no other common base

@@ -47,8 +47,9 @@ TILE_BYTES, TILE_COLUMNS, TILE_TIME = 2**30, 512, 0.2
 """Of a tile on a GPU: the most bytes of cut columns, the most columns, the target time in seconds.
 Many pairs keep a GPU busy; the first ones wait until the columns of their tile are cut."""
 
-MOST_RECORDS = 2**23
-"""The most records whose counts the GPU's source turns into float32."""
+MOST_RECORDS, MOST_TESTED = 2**23 - 1, 2**13
+"""The most records whose counts the GPU's source turns into float32; and the most for p-values of a
+GPU. The null shrinks like 1 / n, and what rounding is allowed for would weaken a test of more."""
 
 PERMUTED, DRAWN = 2**32, 2**27
 """The most bytes of permutations, of all pairs and of a single one: they are in main memory and in

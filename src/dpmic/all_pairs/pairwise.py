@@ -528,7 +528,7 @@ def _identity(work: Work, *, seeded: bool) -> dict[str, Any]:
 
 def _origin(work: Work) -> Origin:
     """Return which device makes the numbers, if another one may make others."""
-    tested = work.tests_together
+    tested = work.permutations is not None
     if not isinstance(work.device, Gpu) or not work.on_device or (work.device.exact and not tested):
         return Origin()
     # The first p-values of a GPU were too small, and in files with "cuda" alone.

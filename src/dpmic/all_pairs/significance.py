@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpmic import _validate
 from dpmic._validate import Limits
 from dpmic.all_pairs.devices import (
-    MOST_RECORDS,
+    MOST_TESTED,
     Device,
     Gpu,
     GpuError,
@@ -267,7 +267,7 @@ def independence_test(
         Who computes the null of two columns of numbers: the CPU, a GPU, or a GPU if there is one
         with room. A GPU permutes records, and is faster only with large B; with B = 9 the CPU is.
         Its permutations are others than the CPU's with the same ``rng``. The null of categories,
-        and of more than 8 million records, is the CPU's.
+        and of more than 8,192 records, is the CPU's.
 
     Returns
     -------
@@ -317,7 +317,8 @@ def _null(
     """Return the null, and by how much each TICe may be off."""
     plan, n = x.plan, x.parts.size
     numbers = x.categories is None and y.categories is None
-    if isinstance(device, Gpu) and numbers and n <= MOST_RECORDS:
+    if isinstance(device, Gpu) and numbers and n <= MOST_TESTED:
+        unused = draws.bit_generator.state
         one, other = (CutAxes.of([MassAxis.grouped(own.values)], plan.layout) for own in variables)
         try:
             return device.null(one, other, plan, n, permutations, draws), device.tic_error(plan)
@@ -325,4 +326,5 @@ def _null(
             if not device.optional:
                 raise
             in_place_of_gpu(error.reason)
+            draws.bit_generator.state = unused
     return null(x, y, permutations, draws), 0.0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpmic._validate import Domain, Limits
 from dpmic.all_pairs.correlations import Standardised
-from dpmic.all_pairs.devices import Cpu, Draws, Exact, Gpu, Processor
+from dpmic.all_pairs.devices import MOST_TESTED, Cpu, Draws, Exact, Gpu, Processor
 from dpmic.all_pairs.significance import Kinds, Null, PermutationPlan
 from dpmic.data import LEAST_RECORDS, Variable
 from dpmic.results import Pairing
@@ -32,7 +32,7 @@ Scored = tuple[Places, dict[str, NDArray[Any]]]
 Piece = Callable[[], Scored]
 
 SECONDS = 0.05
-"""The target time of a piece, in seconds: Ctrl-C waits for one."""
+"""The target time of a piece, in seconds: Ctrl-C waits for one, or until columns are cut."""
 
 ALONE = 256
 """The most columns of a tile whose pairs are cut one at a time."""
@@ -96,6 +96,7 @@ class Cuts(Sequence[Any]):
         return len(self._side.columns)
 
     def __getitem__(self, i: Any) -> Any:
+        i = range(len(self))[i]
         if i not in self._known:
             own = self._side.columns[i], self._side.domains[i]
             self._known[i] = self._cut(*own) if self._side.complete[i] else None
@@ -118,7 +119,7 @@ class Work:
     the number of records of each pair, ``permutations`` for p-values, ``linear`` for correlations.
     ``device`` scores complete columns of numbers; other pairs are scored one by one, on the CPU.
     ``exact`` says which scores of a GPU the CPU decides.
-    It can be sent to another process, together with the binned columns.
+    It can be sent to another process.
     """
 
     method: Method
@@ -235,26 +236,32 @@ class Work:
         if not i.size:
             return
         both = (0, rows), (int(self.right is not self.left), columns)
-        left, right = (self._loaded(self._axes, self.plan, *own) for own in both)
+        left, right = (self._loaded(self.device, self._axes, self.plan, *own) for own in both)
         tested = None
         if self.tests_together:
             plan = self._plan.steps(self.left.n)
-            tested = tuple(self._loaded(self._mass_axes, plan, *own) for own in both)
+            device = self._tester
+            tested = tuple(self._loaded(device, self._mass_axes, plan, *own) for own in both)
         one, other = (_cuttable(self._axes[k], own).cumsum() - 1 for k, own in both)
         pairs = np.stack((one[i - rows.start], other[j - columns.start]), axis=1)
         for part in _parts(i.size, self._seconds):
             yield partial(self._together, (left, right, tested), pairs[part], i[part], j[part])
 
     def _loaded(
-        self, axes: tuple[Sequence[Any], Sequence[Any]], plan: Steps, side: int, own: range
+        self,
+        device: Processor,
+        axes: tuple[Sequence[Any], Sequence[Any]],
+        plan: Steps,
+        side: int,
+        own: range,
     ) -> Any:
-        """Return some columns of a side, cut for a plan, in the device's memory."""
+        """Return some columns of a side, cut for a plan, in a device's memory."""
 
         def cut() -> CutAxes:
             kept = np.flatnonzero(_cuttable(self._axes[side], own)) + own.start
             return CutAxes.of([axes[side][k] for k in kept.tolist()], plan.layout)
 
-        return self.device.loaded((plan, side, own), cut)
+        return device.loaded((plan, side, own), cut)
 
     @property
     def on_cpu(self) -> Self:
@@ -265,7 +272,13 @@ class Work:
     def tests_together(self) -> bool:
         """Whether pairs are also tested together: on a GPU, and where nulls are pooled."""
         plan = self.permutations
-        return plan is not None and (isinstance(self.device, Gpu) or plan.pooled)
+        return plan is not None and (isinstance(self._tester, Gpu) or plan.pooled)
+
+    @cached_property
+    def _tester(self) -> Processor:
+        """What tests pairs together: the device, or the CPU in place of a GPU with many records."""
+        many = isinstance(self.device, Gpu) and self.left.n > MOST_TESTED
+        return Cpu() if many else self.device
 
     @cached_property
     def _mass_axes(self) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -306,7 +319,7 @@ class Work:
         self, axes: tuple[Any, Any], pairs: NDArray[np.int64], i: Places, j: Places
     ) -> Floats:
         """Return the p-values of pairs of complete columns."""
-        n, plan, device = self.left.n, self._plan.steps(self.left.n), self.device
+        n, plan, device = self.left.n, self._plan.steps(self.left.n), self._tester
         if self._plan.pooled:
             assert self._null is not None
             _, tic = device.totals(*axes, pairs, plan, n)
@@ -388,7 +401,7 @@ class Work:
             return drawn
         plan = self._plan.steps(self.left.n)
         lookups = sum(step.master**2 * (step.columns + 1) for step in plan)
-        one = self.device.seconds(lookups, 2 * self.left.n * len(plan.layout.masters))
+        one = self._tester.seconds(lookups, 2 * self.left.n * len(plan.layout.masters))
         if not self._plan.pooled:
             return self._plan.permutations * one
         left, right = (_kinds_of(own) for own in (self._kinds.left, self._kinds.right))

@@ -35,6 +35,9 @@ Out = Annotated[
     ),
 ]
 
+AFFORDABLE = 10**7
+"""More permutations are not advised: many pairs are tested then, and some may share a q-value."""
+
 Exact = Annotated[
     str | None,
     typer.Option(
@@ -224,7 +227,8 @@ def _report_significant(result: Pairwise, edges: Path | None) -> None:
     assert result.permutations is not None
     found, tested = int((result.qvalues <= 0.05).sum()), int((result.pvalues <= 1).sum())
     needed = 20 * tested - 1  # then q is 0.05 for one pair with the smallest possible p-value
-    if not found and result.permutations < needed and "qvalues" not in result.parameters:
+    few = result.permutations < needed <= AFFORDABLE
+    if not found and few and "qvalues" not in result.parameters:
         note(
             f"with {result.permutations:,} permutations a single related pair among {tested:,} "
             f"cannot be significant (q at most 0.05); that takes --permutations {needed} --pooled"

@@ -177,7 +177,7 @@ def pvalue(observed: float, null: Floats, off: float = 0.0) -> float:
     """Return the share of permutations that score at least as much as was observed.
 
     The observed score itself counts once. So the p-value is never 0, and under independence it is
-    at most ``a`` with probability at most ``a``, if scores of the null are ``off`` by no more.
+    at most ``a`` with probability at most ``a``, even if scores of the null are ``off`` by so much.
     """
     return float((1 + np.count_nonzero(null >= observed - TIE - off)) / (1 + null.size))
 
