@@ -18,7 +18,7 @@ import dpmic
 from dpmic import _kernels
 from dpmic._kernels import cuda
 from dpmic._validate import Limits
-from dpmic.all_pairs.devices import TIC_ERROR, Draws
+from dpmic.all_pairs.devices import MOST_TESTED, TIC_ERROR, Draws
 from dpmic.all_pairs.significance import PermutationPlan
 from dpmic.errors import DependencyError
 from dpmic.statistics.grids import MassAxis, Step, Steps, steps
@@ -149,7 +149,8 @@ def test_the_source_has_the_numbers_of_the_cpu(emulated, n):
 @sweep(("n", "m"), [(1000, 5), (4381, 4), (10_000, 2)])
 def test_the_source_has_the_numbers_of_the_cpu_for_many_records(emulated, n, m):
     check_scores(table(n, 5)[:, :m])
-    check_pvalues(table(n, 4)[:, :1], table(n, 4)[:, 2:3], permutations=3)
+    if n <= MOST_TESTED:
+        check_pvalues(table(n, 4)[:, :1], table(n, 4)[:, 2:3], permutations=3)
 
 
 @pytest.mark.slow
