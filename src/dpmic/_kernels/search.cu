@@ -66,11 +66,9 @@ __device__ __forceinline__ float add_f(float sum, float x) {
   return fmaf(x, log2_fast(fmaxf(x, TINY)), sum);
 }
 
-// An integer below 2^23, divided by 2^exponent. Conversions would occupy the unit that computes
-// logarithms.
-__device__ __forceinline__ float scaled(int count, int exponent) {
-  const int bits = 0x4b000000 - (exponent << 23);
-  return __int_as_float(count | bits) - __int_as_float(bits);
+// An integer below 2^23; conversions would occupy the unit that computes logarithms.
+__device__ __forceinline__ float as_float(int count) {
+  return __int_as_float(count | 0x4b000000) - 8388608.0f;
 }
 
 __device__ __forceinline__ float sum_of(float value) {
@@ -175,11 +173,11 @@ __device__ __forceinline__ float best_of_two(const float* values, const int* tab
                                              const int* edges, int columns, int rows, int n,
                                              int cell, int total) {
   const int lane = threadIdx.x;
-  const float weight = -power(total - cell);
+  const float scale = power(-cell), total_scale = power(-total), weight = -power(total - cell);
   const int* last = table + edges[columns];
   float best = NEVER;
   for (int t = 1 + lane; t < rows; t += 32) {
-    float one = scaled(last[t], total), all = scaled(n, total);
+    float one = as_float(last[t]) * total_scale, all = n * total_scale;
     float w = weight * (f(one) + f(all - one)), whole = 0.0f;
     int before = 0, before_all = 0;
 #pragma unroll 4
@@ -187,8 +185,8 @@ __device__ __forceinline__ float best_of_two(const float* values, const int* tab
       const int* row = table + edges[j];
       int now = row[t], now_all = row[rows];
       const int below = now - before, above = now_all - before_all - below;
-      w = TABLED ? w + values[below] : add_f(w, scaled(below, cell));
-      w = TABLED ? w + values[above] : add_f(w, scaled(above, cell));
+      w = TABLED ? w + values[below] : add_f(w, as_float(below) * scale);
+      w = TABLED ? w + values[above] : add_f(w, as_float(above) * scale);
       before = now, before_all = now_all;
       if (PARTIAL(j)) whole += w, w = 0.0f;
     }
@@ -233,6 +231,12 @@ struct Ends {
     if (32 * i + 32 <= KEPT || (int)threadIdx.x < KEPT - 32 * i) row[32 * i + threadIdx.x] = value;
   }
 };
+
+// An integer below 2^23, divided by 2^exponent.
+__device__ __forceinline__ float scaled(int count, int exponent) {
+  const int bits = 0x4b000000 - (exponent << 23);
+  return __int_as_float(count | bits) - __int_as_float(bits);
+}
 
 // The rows of a step's counts, from those of the table. The last end is the last of the master.
 __device__ __forceinline__ void lay(float* counts, const int* table, const int* edges, int pairs,
