@@ -72,9 +72,8 @@ def independence(
     The test is differentially private with --epsilon, and not private without it.
     """
     out.check(file, account.ledger)
-    public: dict[str, Any]
-    public = {"--permutations": permutations, "--B": cells, "--c": c, "--seed": seed}
-    public |= {"--nominal": nominal or None}
+    public: dict[str, Any] = {"--permutations": permutations, "--B": cells, "--c": c}
+    public |= {"--seed": seed, "--nominal": nominal or None}
     public |= {f"--device {device}": None if device is o.Device.cpu else device}
     scattered = missing is Missing.scatter
     gaps = {f"--missing {missing}": None if scattered else missing}
