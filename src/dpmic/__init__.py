@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpmic import compat, feature_selection, privacy, report
     from dpmic.all_pairs.pairwise import cross, pairwise
+    from dpmic.all_pairs.significance import independence_test
     from dpmic.errors import (
         BoundsReminder,
         BudgetError,
